@@ -1,0 +1,52 @@
+"""Random streams: each keyed by what it is for, none by the arm, so that one arm's extra draw never shifts another's.
+
+A stream's key is (study seed, configuration, replicate, purpose, further integers such as epoch, step and layer). The
+key is hashed to a seed, so streams of different keys are unrelated and the same key always gives the same numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+
+    from robustness.trial import Trial
+
+Purpose: TypeAlias = Literal[
+    "initialisation", "data_order", "augmentation", "weight_noise", "radius", "dropout", "evaluation", "diagnostics"
+]
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The random streams of one configuration and replicate of a study."""
+
+    seed: int
+    configuration: int
+    replicate: int = 0
+
+    @staticmethod
+    def of(trial: Trial) -> Streams:
+        return Streams(trial.seed, trial.configuration, trial.replicate)
+
+    def key(self, purpose: Purpose, *indices: int) -> int:
+        """A 63-bit seed for the stream of this purpose and these indices."""
+        text = "/".join(map(str, (self.seed, self.configuration, self.replicate, purpose, *indices)))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+
+    def torch(self, purpose: Purpose, *indices: int, device: str | torch.device = "cpu") -> torch.Generator:
+        """A torch generator at the start of the stream."""
+        import torch
+
+        generator = torch.Generator(device=device)
+        generator.manual_seed(self.key(purpose, *indices))
+        return generator
+
+    def numpy(self, purpose: Purpose, *indices: int) -> np.random.Generator:
+        """A numpy generator at the start of the stream."""
+        return np.random.default_rng(self.key(purpose, *indices))

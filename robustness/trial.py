@@ -1,0 +1,107 @@
+"""What crosses to a worker (`Trial`) and what comes back (`EpochResult`): plain records, no torch, Ray or SQL.
+
+A trainable is any function `trial -> iterator of EpochResult`, named as `package.module:function`. The built-in one
+is `robustness.training:train`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from robustness.errors import StudyFileError
+
+BUILT_IN_TRAINABLE = "robustness.training:train"
+
+Status: TypeAlias = Literal[
+    "planned", "running", "finished", "diverged", "out_of_memory", "timed_out", "failed", "pruned"
+]
+"""`planned` and `running` trials are still to do; the others have ended and never run again by themselves."""
+
+ENDED: frozenset[Status] = frozenset({"finished", "diverged", "out_of_memory", "timed_out", "failed", "pruned"})
+
+
+class TrialKey(NamedTuple):
+    """Which trial of a study: unique, ordered, and printed as `3/radial` or, for a later replicate, `3/radial/1`."""
+
+    configuration: int
+    arm: str
+    replicate: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.configuration}/{self.arm}" + (f"/{self.replicate}" if self.replicate else "")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training run: everything a worker needs, all of it picklable and small."""
+
+    study: str
+    seed: int
+    """The study's seed, from which every random stream is derived."""
+    configuration: int
+    arm: str
+    """The arm's label in the study: never part of a random stream's key."""
+    replicate: int = 0
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    """The drawn configuration: `{"optimizer": "sgd", "learning_rate": 0.01, ...}`."""
+    method: str = ""
+    """The method behind the arm (`mfvi`, `radial`, or `package.module:name`)."""
+    method_options: Mapping[str, Any] = field(default_factory=dict)
+    task: Mapping[str, Any] = field(default_factory=dict)
+    """`{"name": "synthetic_fundus", **options}`, as in the study file."""
+    model: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    metric: str = "validation_auc"
+    """The measure by which the study judges an epoch; higher is better."""
+    trainable: str = BUILT_IN_TRAINABLE
+    checkpoint: str | None = None
+    """A file in which the trainable keeps its state between epochs, and from which it goes on if the file exists."""
+
+    @property
+    def key(self) -> TrialKey:
+        return TrialKey(self.configuration, self.arm, self.replicate)
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    """What one epoch of a trial showed."""
+
+    epoch: int
+    """Counted from 1, pre-training included."""
+    measures: Mapping[str, float]
+    """`validation_auc`, `nll`, `train_auc`, ... whatever the trainable measures; a NaN is kept as it is."""
+    pretraining: bool = False
+    """A pre-training epoch is the same for every arm and never counts for an outcome."""
+    seconds: float = 0.0
+    """Wall time of the epoch, training and evaluation together."""
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Series within the epoch (say, the loss of each step), kept as they come."""
+
+
+Trainable: TypeAlias = Callable[[Trial], Iterator[EpochResult]]
+
+
+def find_object(name: str, what: str) -> Any:
+    """The object called `package.module:name`; `what` says in an error which setting named it."""
+    module_name, _, attribute = name.partition(":")
+    if not module_name or not attribute:
+        raise StudyFileError(f"{what}: {name!r} is not of the form package.module:name")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise StudyFileError(f"{what}: cannot import {module_name!r} ({error})") from error
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        raise StudyFileError(f"{what}: {module_name!r} has no {attribute!r}") from None
+
+
+def find_trainable(name: str) -> Trainable:
+    """The trainable called `package.module:function`."""
+    trainable: Trainable = find_object(name, "trainable")
+    if not callable(trainable):
+        raise StudyFileError(f"trainable: {name!r} cannot be called")
+    return trainable
