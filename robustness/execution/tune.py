@@ -1,0 +1,284 @@
+"""Trials on Ray Tune: on this machine's cores and GPUs, or on a cluster's.
+
+Tune is handed one pending trial at a time, in the order of the plan, first in, first out. A retry is a new Tune trial,
+so Tune's own recovery, checkpoints and experiment state play no part.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray import tune
+from ray.tune.experiment import Trial as TuneTrial
+from ray.tune.schedulers import FIFOScheduler
+from ray.tune.search import Searcher
+
+from robustness.execution import Ending, Observer, Started, Terms, never
+from robustness.execution.attempts import timed_out
+from robustness.execution.connection import connected, environment
+from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
+from robustness.trial import BUILT_IN_TRAINABLE, EpochResult, Trial, TrialKey
+
+_GRACE = 2.0
+"""Seconds beyond the time-out that a worker has to end by itself between two epochs, before it is killed."""
+
+
+@dataclass
+class _Running:
+    """A trial that a worker has begun."""
+
+    assignment: Assignment
+    tune_trial: TuneTrial
+    begun: float
+    overdue: bool = False
+
+
+class _Run:
+    """The state of one `TuneExecutor.run`: what is still to be handed out, what runs, what went wrong in the driver."""
+
+    def __init__(
+        self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool], share_data: bool
+    ) -> None:
+        self.trials = trials
+        self.observer = observer
+        self.terms = terms
+        self.stop = stop
+        self.share_data = share_data
+        self.again: deque[tuple[Trial, int]] = deque()
+        self.handed_out: dict[str, Assignment] = {}
+        self.running: dict[str, _Running] = {}
+        self.trouble: BaseException | None = None
+        self.stopping = False
+        self._data: dict[str, ray.ObjectRef | None] = {}
+        self._import_path = tuple(dict.fromkeys(os.path.abspath(folder) for folder in sys.path))
+
+    def next(self) -> Assignment | None:
+        """The next attempt to hand to a worker: a retry before a new trial."""
+        if self.stopping:
+            return None
+        trial, number = self.again.popleft() if self.again else (next(self.trials, None), 1)
+        if trial is None:
+            return None
+        share = self.terms.share(trial)
+        return Assignment(trial, number, share, self.terms.trial_timeout, self._shared(trial), self._import_path)
+
+    def _shared(self, trial: Trial) -> ray.ObjectRef | None:
+        if not self.share_data or trial.trainable != BUILT_IN_TRAINABLE:
+            return None
+        name = repr(sorted(trial.task.items()))
+        if name not in self._data:
+            from robustness.execution.data import share
+
+            self._data[name] = share(trial.task)
+        return self._data[name]
+
+    def guarded(self, work: Callable[[], None]) -> None:
+        """Do a part of the driver's work; what it raises ends the run cleanly instead of in the middle of Tune."""
+        try:
+            work()
+        except BaseException as error:
+            self.trouble = self.trouble or error
+            self.stopping = True
+
+    def begun(self, tune_trial: TuneTrial, where: Started) -> None:
+        assignment = self.handed_out[tune_trial.trial_id]
+        self.running[tune_trial.trial_id] = _Running(assignment, tune_trial, time.monotonic())
+        if not self.stopping:
+            self.guarded(lambda: self.observer.started(assignment.trial.key, assignment.number, where))
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        if not self.stopping:
+            self.guarded(lambda: self.observer.epoch(key, result))
+
+    def ended(self, tune_id: str, ending: Ending) -> None:
+        """Tell the end of a trial, or put it back if it may be tried again; a second word about it is not heard."""
+        self.running.pop(tune_id, None)
+        assignment = self.handed_out.pop(tune_id, None)
+        if assignment is None or self.stopping:
+            return
+        if ending.again and assignment.number < self.terms.max_attempts:
+            self.again.append((assignment.trial, assignment.number + 1))
+        else:
+            self.guarded(lambda: self.observer.ended(assignment.trial.key, ending))
+
+    def look_at_clock(self) -> None:
+        """Kill workers that are overdue; on a stop, kill all, because a worker in the midst of an epoch hears nothing."""
+        if not self.stopping:
+            self.guarded(self._check_stop)
+        for running in self.running.values():
+            limit = running.assignment.timeout
+            late = limit is not None and time.monotonic() - running.begun > limit + _GRACE
+            if (late or self.stopping) and not running.overdue:
+                running.overdue = True
+                actor = running.tune_trial.temporary_state.ray_actor
+                if actor is not None:
+                    ray.kill(actor)
+
+    def _check_stop(self) -> None:
+        self.stopping = self.stop()
+
+
+class _PlanSearcher(Searcher):  # type: ignore[misc]
+    """Hands Tune the trials of the plan, lazily, so the driver holds only what runs and what has ended."""
+
+    def __init__(self, run: _Run) -> None:
+        super().__init__(metric="done", mode="max")
+        self._run = run
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        found: list[Assignment | None] = []
+        self._run.guarded(lambda: found.append(self._run.next()))
+        if not found or found[0] is None:
+            # What is handed out may still come back to be tried again.
+            waiting = self._run.handed_out and not self._run.stopping
+            return None if waiting else Searcher.FINISHED
+        self._run.handed_out[trial_id] = found[0]
+        return {ASSIGNMENT: found[0]}
+
+    def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
+        pass
+
+    def save(self, checkpoint_path: str) -> None:
+        pass
+
+    def restore(self, checkpoint_path: str) -> None:
+        pass
+
+
+class _FirstInFirstOut(FIFOScheduler):  # type: ignore[misc]
+    """Tune's FIFO without its walk through all ended trials at every step, which is quadratic over a sweep."""
+
+    def choose_trial_to_run(self, tune_controller: Any) -> None:
+        # Tune goes on with its own queue of pending trials, which is in order.
+        return None
+
+
+class _Messenger(tune.Callback):  # type: ignore[misc]
+    """Passes the workers' reports to the observer, in the driver; nothing is ever raised into Tune."""
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+
+    def on_step_begin(self, iteration: int, trials: list[TuneTrial], **_: Any) -> None:
+        self._run.look_at_clock()
+
+    def on_trial_result(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, result: dict[str, Any], **_: Any
+    ) -> None:
+        event = result.pop(EVENT, None)
+        if trial.trial_id not in self._run.handed_out:
+            return
+        if isinstance(event, Started):
+            self._run.begun(trial, event)
+        elif isinstance(event, EpochResult):
+            self._run.epoch(self._run.handed_out[trial.trial_id].trial.key, event)
+        elif isinstance(event, Ending):
+            self._run.ended(trial.trial_id, event)
+
+    def on_trial_complete(self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **_: Any) -> None:
+        trial.config.pop(ASSIGNMENT, None)
+
+    def on_trial_error(self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **_: Any) -> None:
+        """A worker died: killed because it was overdue, by the system, or with its node."""
+        running = self._run.running.get(trial.trial_id)
+        seconds = 0.0 if running is None else time.monotonic() - running.begun
+        if running is not None and running.overdue and running.assignment.timeout is not None:
+            self._run.ended(trial.trial_id, timed_out(running.assignment.timeout, seconds))
+            return
+        error = trial.get_pickled_error()
+        text = f"the worker was lost: {error}" if error is not None else "the worker was lost"
+        self._run.ended(trial.trial_id, Ending("failed", text, seconds, again=True))
+
+
+class _Stopper(tune.Stopper):  # type: ignore[misc]
+    """Ends Tune's run once the driver is stopping."""
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        return False
+
+    def stop_all(self) -> bool:
+        return self._run.stopping
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Tune writes its experiment state, which nobody reads, with the stopper in it.
+        return {}
+
+
+class TuneExecutor:
+    """Runs trials on Ray Tune, `workers` at once or as many as the resources allow."""
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        address: str | None = None,
+        gpus: float | None = None,
+        share_data: bool = True,
+    ) -> None:
+        self.workers = workers
+        self.address = address
+        self.gpus = gpus
+        self.share_data = share_data
+
+    def run(
+        self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never
+    ) -> None:
+        """Run the trials; raises what the observer raised, after Tune has ended cleanly."""
+        first = next(trials, None)
+        if first is None:
+            return
+        run = _Run(_with(first, trials), observer, terms, stop, self.share_data)
+        cores = None if self.workers is None else math.ceil(self.workers * terms.share(first).cpu)
+        with connected(self.address, cores, self.gpus, self._data_bytes(first)), _scratch_folder() as folder:
+            pending = self.workers or max(4, math.ceil(ray.cluster_resources().get("CPU", 1)))
+            with environment({"TUNE_MAX_PENDING_TRIALS_PG": str(pending)}):
+                tune.run(
+                    TrialWorker,
+                    name="trials",
+                    search_alg=_PlanSearcher(run),
+                    scheduler=_FirstInFirstOut(),
+                    callbacks=[_Messenger(run)],
+                    stop=_Stopper(run),
+                    num_samples=-1,
+                    max_concurrent_trials=self.workers,
+                    reuse_actors=True,
+                    raise_on_failed_trial=False,
+                    storage_path=folder,
+                    trial_name_creator=_name,
+                    trial_dirname_creator=_name,
+                    verbose=0,
+                    log_to_file=False,
+                )
+        if run.trouble is not None:
+            raise run.trouble
+
+    def _data_bytes(self, trial: Trial) -> int:
+        if not self.share_data or trial.trainable != BUILT_IN_TRAINABLE or ray.is_initialized() or self.address:
+            return 0
+        from robustness.execution.data import size
+
+        return size(trial.task)
+
+
+def _name(trial: TuneTrial) -> str:
+    return str(trial.trial_id)
+
+
+def _with(first: Trial, rest: Iterator[Trial]) -> Iterator[Trial]:
+    yield first
+    yield from rest
+
+
+def _scratch_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="robustness-", ignore_cleanup_errors=True)

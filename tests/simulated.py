@@ -1,0 +1,70 @@
+"""Trainables without torch for tests of executors and sweeps; a worker finds this module on the driver's path."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from robustness.errors import Diverged
+from robustness.trial import EpochResult, Trial
+
+
+def number(*parts: object) -> float:
+    """A number in [0, 1) that depends on nothing but its arguments."""
+    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:6], "little") / 2**48
+
+
+def wait_for(path: Path, limit: float = 120.0) -> None:
+    """Wait until a file is there."""
+    end = time.monotonic() + limit
+    while not path.exists():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{path} did not appear")
+        time.sleep(0.02)
+
+
+def empty(trial: Trial) -> Iterator[EpochResult]:
+    """One epoch, at once."""
+    yield EpochResult(1, {trial.metric: number(trial.seed, trial.configuration, trial.arm)})
+
+
+def quick(trial: Trial) -> Iterator[EpochResult]:
+    """A few epochs whose numbers depend on the trial alone."""
+    pause = float(trial.training.get("pause", 0.0))
+    for epoch in range(1, int(trial.training.get("epochs", 3)) + 1):
+        time.sleep(pause)
+        auc = number(trial.seed, trial.configuration, trial.arm, trial.replicate, epoch)
+        yield EpochResult(epoch, {trial.metric: auc, "loss": 1 - auc}, pretraining=epoch == 1, seconds=pause)
+
+
+def faulty(trial: Trial) -> Iterator[EpochResult]:
+    """A trial that goes wrong in the way that its hyperparameter `fault` names; `folder` is where it leaves marks."""
+    fault = trial.hyperparameters.get("fault")
+    folder = trial.training.get("folder")
+    if folder is not None:
+        mark = Path(str(folder)) / f"{trial.configuration}.attempts"
+        with mark.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+    yield EpochResult(1, {trial.metric: 0.6, "loss": 1.0})
+    if fault == "raises":
+        raise ValueError("a fault on purpose")
+    if fault == "out_of_memory":
+        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+    if fault == "cpu_memory":
+        raise MemoryError
+    if fault == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if fault == "killed_once" and mark.read_text().count("\n") == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if fault == "diverges":
+        raise Diverged(2, 7)
+    if fault == "nan":
+        yield EpochResult(2, {trial.metric: float("nan"), "loss": float("nan")})
+    if fault == "hangs":
+        time.sleep(3600)
+    yield EpochResult(3, {trial.metric: 0.7, "loss": 0.5})
