@@ -28,11 +28,14 @@ TASKS = ("npz", "retinopathy", "synthetic_fundus")
 _loaded: dict[str, TaskData] = {}
 
 
-def check_task(options: Mapping[str, Any]) -> None:
-    """Raise `TaskError` unless the task exists, its options are right and what it needs is there; reads no data."""
+def check_task(options: Mapping[str, Any], needs_data: bool = True) -> None:
+    """Raise `TaskError` unless the task exists, its options are right and what it needs is there; reads no data.
+
+    With `needs_data=False` the data may be elsewhere: only the name and the options are checked.
+    """
     task = _find(options)
     read = _read(task, options)
-    if hasattr(task, "check"):
+    if needs_data and hasattr(task, "check"):
         task.check(read)
 
 
