@@ -1,0 +1,57 @@
+"""The arms of a study: which methods are compared, under which names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from robustness.documents import shown
+from robustness.errors import StudyFileError
+
+LONGEST_LABEL = 100
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One method under comparison."""
+
+    label: str
+    """Its name in the study, the store and the report."""
+    method: str
+    """A bundled method, or `package.module:name`; for a user's own trainable, whatever that understands."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_arms(entries: Sequence[str | Mapping[str, Any]]) -> tuple[Arm, ...]:
+    """The arms that a study lists: `mfvi`, or `{name: label, method: mfvi, initial_rho: -6}`."""
+    arms: list[Arm] = []
+    for position, entry in enumerate(entries):
+        arm = _read_arm(entry, f"arms.{position}")
+        if arm.label in (other.label for other in arms):
+            raise StudyFileError(f"arms.{position}: the arm {shown(arm.label)} appears twice; give it another name")
+        arms.append(arm)
+    return tuple(arms)
+
+
+def _read_arm(entry: str | Mapping[str, Any], place: str) -> Arm:
+    if isinstance(entry, str):
+        entry = {"method": entry}
+    for key in ("name", "method"):
+        if key in entry and not isinstance(entry[key], str):
+            raise StudyFileError(f"{place}.{key}: must be text, found {shown(entry[key])}")
+    method = entry.get("method", entry.get("name"))
+    if method is None:
+        raise StudyFileError(f"{place}: needs a name or a method, found {shown(dict(entry))}")
+    # A user's own `package.module:name` is shown by its name.
+    label = str(entry.get("name", method.rpartition(":")[2]))
+    check_label(label, f"{place}.name")
+    return Arm(label, method, {key: value for key, value in entry.items() if key not in ("name", "method")})
+
+
+def check_label(label: str, place: str) -> None:
+    """Raise unless a label can stand in a line, a table and a file's name."""
+    if not label or label != label.strip() or not label.isprintable() or len(label) > LONGEST_LABEL:
+        raise StudyFileError(f"{place}: must be 1 to {LONGEST_LABEL} printable characters, found {shown(label)}")
+    if "/" in label or "\\" in label or label.startswith("."):
+        raise StudyFileError(f"{place}: must have no / or \\ in it and not begin with a dot, found {shown(label)}")

@@ -1,0 +1,1 @@
+"""Bayesian neural networks in plain torch: posteriors, priors, layers, networks and the ELBO."""

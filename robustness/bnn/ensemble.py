@@ -1,0 +1,64 @@
+"""Networks that are trained side by side and predict together; a single network is an ensemble of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from robustness.bnn.network import Draws, Network
+from robustness.bnn.posteriors import Noise
+
+LAYERS_APART = 10_000
+"""Added to the layer's number for each member, so that no two members share a random stream."""
+
+
+@dataclass(frozen=True)
+class MemberNoise:
+    """The noise of one member of an ensemble; the first member's is that of a network alone."""
+
+    noise: Noise
+    member: int
+
+    def generator(self, purpose: str, layer: int) -> torch.Generator:
+        return self.noise.generator(purpose, layer + self.member * LAYERS_APART)
+
+
+class Ensemble(nn.Module):
+    """One network or more, with the interface of a network; samples are those of all members together."""
+
+    def __init__(self, members: Sequence[Network]) -> None:
+        super().__init__()
+        self.networks = nn.ModuleList(members)
+
+    @property
+    def members(self) -> Sequence[Network]:
+        return self.networks  # type: ignore[return-value]
+
+    @property
+    def variational(self) -> bool:
+        return self.members[0].variational
+
+    @property
+    def random(self) -> bool:
+        return self.members[0].random
+
+    def means(self) -> tuple[Draws, ...]:
+        """The means of each member as a single draw."""
+        return tuple(member.means() for member in self.members)
+
+    def sample(self, samples: int, noise: Noise) -> tuple[Draws, ...]:
+        """So many draws of each member; a member that is not random is drawn once."""
+        return tuple(
+            member.sample(samples if member.random else 1, MemberNoise(noise, index))
+            for index, member in enumerate(self.members)
+        )
+
+    def logits(self, images: Tensor, draws: Sequence[Draws], head: int = 0) -> Tensor:
+        """Logits [members x samples, batch, classes]."""
+        return torch.cat([member.logits(images, draw, head) for member, draw in zip(self.members, draws, strict=True)])
+
+    def entropy(self) -> Tensor:
+        return torch.stack([member.entropy() for member in self.members]).sum()

@@ -1,0 +1,170 @@
+"""A network of Bayesian layers: draw its weights, apply them, and sum up its KL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from robustness.bnn.layers import BayesianConvolution, BayesianLayer, BayesianLinear, MakePosterior
+from robustness.bnn.posteriors import GaussianPosterior, Noise, Posterior
+from robustness.bnn.priors import GaussianPrior, Prior
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A 3 x 3 convolution and a ReLU."""
+
+    inputs: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Pool:
+    """2 x 2 max pooling, left out where the image is a single pixel already; dropout acts after it."""
+
+
+@dataclass(frozen=True)
+class GlobalPool:
+    """The mean and the maximum over the image, concatenated; dropout acts after it."""
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A linear layer and a ReLU; dropout acts after it."""
+
+    inputs: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The last linear layer, or one for each of several tasks."""
+
+    inputs: int
+    outputs: int
+    count: int = 1
+
+
+Step = Convolution | Pool | GlobalPool | Dense | Heads
+Blueprint = tuple[Step, ...]
+"""A network's shape, from the images to the logits; the same for every arm."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of all weights, and of the dropout masks that go with them."""
+
+    weights: tuple[Tensor, ...]
+    """[samples, D] for each layer."""
+    dropout: Callable[[Tensor, int, int], Tensor] | None = None
+    """Drops entries of an activation, given the sample's number and the place's."""
+
+    @property
+    def samples(self) -> int:
+        return len(self.weights[0])
+
+
+class Network(nn.Module):
+    """A network over a blueprint; `means` and `sample` draw its weights, `logits` applies them."""
+
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        make_posterior: MakePosterior,
+        generator_of_layer: Callable[[int], torch.Generator],
+        make_prior: Callable[[Posterior], Prior] | None = None,
+        dropout_rate: float = 0.0,
+    ) -> None:
+        """Layer i takes its initial means from `generator_of_layer(i)`, whatever its posterior is."""
+        super().__init__()
+        self.blueprint = blueprint
+        self.dropout_rate = dropout_rate
+        layers: list[BayesianLayer] = []
+        for step in blueprint:
+            if isinstance(step, Convolution):
+                layers.append(BayesianConvolution(step.inputs, step.outputs))
+            elif isinstance(step, Dense):
+                layers.append(BayesianLinear(step.inputs, step.outputs))
+            elif isinstance(step, Heads):
+                layers.extend(BayesianLinear(step.inputs, step.outputs) for _ in range(step.count))
+        for index, layer in enumerate(layers):
+            layer.set_posterior(make_posterior, generator_of_layer(index))
+        self.layers = nn.ModuleList(layers)
+        prior = make_prior or (lambda _: GaussianPrior())
+        self.priors = nn.ModuleList(prior(layer.posterior) for layer in layers)
+
+    def posteriors(self) -> list[Posterior]:
+        """The posterior of each layer, from the images to the logits."""
+        return [layer.posterior for layer in self._layers()]
+
+    @property
+    def variational(self) -> bool:
+        """Whether the weights have a distribution, and the loss a KL."""
+        return isinstance(self.posteriors()[0], GaussianPosterior)
+
+    @property
+    def random(self) -> bool:
+        """Whether two predictions can differ."""
+        return self.variational or self.dropout_rate > 0
+
+    def means(self) -> Draws:
+        """The means as a single draw, without dropout."""
+        return Draws(tuple(posterior.mean[None] for posterior in self.posteriors()))
+
+    def sample(self, samples: int, noise: Noise) -> Draws:
+        """Draw the weights, [samples, D] for each layer, and the dropout masks."""
+        weights = tuple(posterior.sample(samples, noise, index) for index, posterior in enumerate(self.posteriors()))
+        return Draws(weights, self._dropout(noise) if self.dropout_rate > 0 else None)
+
+    def logits(self, images: Tensor, draws: Draws, head: int = 0) -> Tensor:
+        """Logits [samples, batch, classes] of images [batch, channels, height, width] or vectors [batch, features]."""
+        x: list[Tensor] = [images]
+        layers = iter(zip(self._layers(), draws.weights, strict=True))
+        for place, step in enumerate(self.blueprint):
+            if isinstance(step, Convolution | Dense):
+                layer, weights = next(layers)
+                x = [F.relu(y, inplace=True) for y in layer(x, weights)]
+            elif isinstance(step, Pool):
+                x = [F.max_pool2d(y, 2) if min(y.shape[-2:]) > 1 else y for y in x]
+            elif isinstance(step, GlobalPool):
+                x = [torch.cat([y.mean((-2, -1)), y.amax((-2, -1))], dim=1) for y in x]
+            else:
+                layer, weights = list(layers)[head]
+                x = layer(x, weights)
+            if draws.dropout is not None and not isinstance(step, Convolution | Heads):
+                x = [draws.dropout(y, sample, place) for sample, y in enumerate(x)]
+        return torch.stack(x)
+
+    def entropy(self) -> Tensor:
+        """The entropy of the posterior over all weights, in nats."""
+        return torch.stack([posterior.entropy() for posterior in self.posteriors()]).sum()
+
+    def cross_entropy(self, draws: Draws, estimate: Literal["closed_form", "monte_carlo"] = "closed_form") -> Tensor:
+        """-E_q[log p(w)] over all weights, in nats: closed forms where they exist, the draws elsewhere or if asked."""
+        parts = []
+        for posterior, prior, weights in zip(self.posteriors(), self._priors(), draws.weights, strict=True):
+            closed = estimate == "closed_form"
+            parts.append(prior.cross_entropy(posterior, weights) if closed else prior.monte_carlo(weights))
+        return torch.stack(parts).sum()
+
+    def _layers(self) -> Sequence[BayesianLayer]:
+        return self.layers  # type: ignore[return-value]
+
+    def _priors(self) -> Sequence[Prior]:
+        return self.priors  # type: ignore[return-value]
+
+    def _dropout(self, noise: Noise) -> Callable[[Tensor, int, int], Tensor]:
+        keep = 1.0 - self.dropout_rate
+        generators: dict[int, torch.Generator] = {}
+
+        def drop(x: Tensor, sample: int, place: int) -> Tensor:  # noqa: ARG001
+            generator = generators.setdefault(place, noise.generator("dropout", place))
+            mask = torch.empty_like(x).bernoulli_(keep, generator=generator)
+            return x * mask / keep
+
+        return drop

@@ -1,0 +1,190 @@
+"""YAML files read from events alone: no constructor ever runs, and everything odd is refused with its key.
+
+Scalars follow YAML 1.2 (`1e-3` is a number, `no` and `12:30` are text). Refused are tags, aliases, merge keys, keys
+that appear twice or are not text, numbers that are not finite or have more than 64 bits, and files that are too long or
+too deep: a study never needs them, and each has been somebody's surprise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from robustness.errors import RobustnessError
+
+LONGEST = 200_000
+"""Characters in a file."""
+DEEPEST = 24
+"""Levels of nesting."""
+
+_INTEGER = re.compile(r"[-+]?[0-9]{1,30}|0x[0-9a-fA-F]{1,16}")
+_REAL = re.compile(r"[-+]?(\.[0-9]{1,400}|[0-9]{1,400}(\.[0-9]{0,400})?)([eE][-+]?[0-9]{1,9})?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("null", "Null", "NULL", "~", ""), None),
+}
+
+
+def shown(value: object, longest: int = 60) -> str:
+    """A value as it may stand in a one-line message: its repr, cut when it is long."""
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """The way to a value, as `arms.0.name`; a key that could disturb a terminal is shown as its repr."""
+    return ".".join(_shown_key(key) for key in path)
+
+
+def read_file(path: Path, error: type[RobustnessError]) -> dict[str, Any]:
+    """The mapping that a YAML file holds; raises `error` with one line for anything else."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(4 * LONGEST + 1)
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise error(f"{path}: not a text file in UTF-8 ({problem.reason} at byte {problem.start})") from None
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise error(f"{path}: cannot be read ({reason})") from None
+    data = read_text(text, str(path), error)
+    if not isinstance(data, dict):
+        raise error(f"{path}: holds {shown(data)} where a mapping of keys to values is needed")
+    return data
+
+
+def read_text(text: str, source: str, error: type[RobustnessError]) -> Any:
+    """The value that a YAML text holds: mappings, lists, text, numbers, booleans and null, nothing else."""
+    if len(text) > LONGEST:
+        raise error(f"{source}: longer than {LONGEST:,} characters")
+    reader = _Reader(source, error)
+    try:
+        for event in _events(text):
+            reader.take(event)
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark
+        line = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise error(f"{source}: {reader.where()}{line}not valid YAML: {problem.problem or problem.context}") from None
+    except yaml.YAMLError as problem:
+        raise error(f"{source}: {reader.where()}not valid YAML: {problem}") from None
+    except RecursionError:
+        raise error(f"{source}: {reader.where()}nested too deeply") from None
+    return reader.value
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    yield from yaml.parse(text, Loader=yaml.SafeLoader)
+
+
+def _shown_key(key: str | int) -> str:
+    text = str(key)
+    return (text if len(text) <= 60 else f"{text[:59]}…") if text.isprintable() else shown(text)
+
+
+_NO_KEY = object()
+
+
+@dataclass
+class _Open:
+    """A mapping or list that is being filled."""
+
+    content: dict[str, Any] | list[Any]
+    key: Any = _NO_KEY
+
+
+@dataclass
+class _Reader:
+    """Builds one value out of YAML events, with the way to the present place at hand for messages."""
+
+    source: str
+    error: type[RobustnessError]
+    value: Any = None
+    stack: list[_Open] = field(default_factory=list)
+    documents: int = 0
+
+    def take(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.DocumentStartEvent):
+            self.documents += 1
+            if self.documents > 1:
+                raise self.error(f"{self.source}: holds more than one document (a line of ---)")
+        elif isinstance(event, yaml.AliasEvent):
+            raise self.refusal(f"the alias *{_shown_key(event.anchor or '')} is not allowed: write its value out")
+        elif isinstance(event, yaml.NodeEvent):
+            self.take_node(event)
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            self.place(self.stack.pop().content)
+
+    def take_node(self, event: yaml.NodeEvent) -> None:
+        tag = getattr(event, "tag", None)
+        if tag not in (None, "!") and not (isinstance(event, yaml.ScalarEvent) and tag == "tag:yaml.org,2002:str"):
+            raise self.refusal(f"the tag {shown(tag)} is not allowed: plain values only")
+        if isinstance(event, yaml.ScalarEvent):
+            plain = event.implicit[0] and not event.style and tag is None
+            self.place(self.scalar(event.value) if plain else self.text(event.value))
+            return
+        if self.expects_key():
+            raise self.refusal("a key must be text, not a list or mapping")
+        if len(self.stack) >= DEEPEST:
+            raise self.refusal(f"nested more than {DEEPEST} levels deep")
+        self.stack.append(_Open({} if isinstance(event, yaml.MappingStartEvent) else []))
+
+    def expects_key(self) -> bool:
+        return bool(self.stack) and isinstance(self.stack[-1].content, dict) and self.stack[-1].key is _NO_KEY
+
+    def place(self, value: Any) -> None:
+        if not self.stack:
+            self.value = value
+            return
+        top = self.stack[-1]
+        if isinstance(top.content, list):
+            top.content.append(value)
+        elif top.key is _NO_KEY:
+            if not isinstance(value, str):
+                raise self.refusal(f"the key {shown(value)} must be text: put it in quotes")
+            if value == "<<":
+                raise self.refusal("the merge key << is not allowed: write the values out")
+            if value in top.content:
+                raise self.refusal(f"the key {shown(value)} appears twice")
+            top.key = value
+        else:
+            top.content[top.key] = value
+            top.key = _NO_KEY
+
+    def scalar(self, text: str) -> Any:
+        if text in _WORDS:
+            return _WORDS[text]
+        if _NOT_FINITE.fullmatch(text):
+            raise self.refusal(f"{text} is not a finite number")
+        if _INTEGER.fullmatch(text):
+            integer = int(text, 16) if text.startswith("0x") else int(text)
+            if not -(2**63) <= integer < 2**63:
+                raise self.refusal(f"{shown(text)} is too large a number")
+            return integer
+        if _REAL.fullmatch(text):
+            real = float(text)
+            if not math.isfinite(real):
+                raise self.refusal(f"{shown(text)} is too large a number")
+            return real
+        return self.text(text)
+
+    def text(self, text: str) -> str:
+        if any("\ud800" <= character <= "\udfff" or character == "\0" for character in text):
+            raise self.refusal(f"{shown(text)} has characters that are no text")
+        return text
+
+    def where(self) -> str:
+        """The way to the present place, with a colon, or nothing at the top."""
+        path = [len(open_.content) if isinstance(open_.content, list) else open_.key for open_ in self.stack]
+        keys = [key for key in path if key is not _NO_KEY]
+        return f"{dotted(keys)}: " if keys else ""
+
+    def refusal(self, words: str) -> RobustnessError:
+        return self.error(f"{self.source}: {self.where()}{words}")

@@ -1,0 +1,61 @@
+"""What pydantic finds wrong in a file, as one line: the key, the value, what is right, and the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from robustness.documents import dotted, shown
+from robustness.errors import one_of
+
+
+def first_fault(error: ValidationError, model: type[BaseModel], data: Any) -> str:
+    """The first fault in words, and how many more there are; an unknown key comes first, being most often misspelt."""
+    faults = error.errors(include_url=False)
+    fault = min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
+    path = _path(fault["loc"], data, fault["type"])
+    places = {dotted(_path(each["loc"], data, each["type"])) for each in faults}
+    more = f" (and {len(places) - 1} more in this file)" if len(places) > 1 else ""
+    return f"{dotted(path)}: {_words(fault, path, model)}{more}"
+
+
+def _words(fault: Any, path: list[str | int], model: type[BaseModel]) -> str:
+    match fault["type"]:
+        case "extra_forbidden":
+            return one_of("key", path[-1], _fields_at(model, path[:-1]))
+        case "missing":
+            return "is missing"
+        case "model_type" | "dict_type" | "mapping_type":
+            return f"must be a mapping of keys to values, found {shown(fault['input'])}"
+        case "value_error":
+            return str(fault["msg"]).removeprefix("Value error, ")
+    message = str(fault["msg"]).replace("Input should", "should")
+    return f"{message}, found {shown(fault['input'])}"
+
+
+def _path(location: tuple[str | int, ...], data: Any, kind: str) -> list[str | int]:
+    """The keys of the file on the way to a fault, without the names that pydantic gives to the parts of a union."""
+    path: list[str | int] = []
+    for key in location:
+        inside = (isinstance(data, Mapping) and key in data) or (
+            isinstance(data, list) and isinstance(key, int) and key < len(data)
+        )
+        if not inside:
+            return [*path, location[-1]] if kind == "missing" else path
+        path.append(key)
+        data = data[key]
+    return path
+
+
+def _fields_at(model: type[BaseModel], path: list[str | int]) -> list[str]:
+    """The keys that the model at this place of the file has."""
+    for key in path:
+        field = model.model_fields.get(str(key))
+        kinds = [] if field is None else [field.annotation, *get_args(field.annotation)]
+        found = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+        if found is None:
+            return []
+        model = found
+    return list(model.model_fields)

@@ -1,0 +1,15 @@
+"""An ordinary network, one value for each weight: shows which configurations can learn at all."""
+
+from __future__ import annotations
+
+from robustness.bnn.network import Network
+from robustness.bnn.posteriors import PointPosterior
+from robustness.methods.method import Method, Setting
+
+
+def members(setting: Setting) -> list[Network]:
+    """A network of point weights; a `weight_decay` in the configuration goes to the optimiser."""
+    return [setting.network(PointPosterior)]
+
+
+METHOD = Method(members)

@@ -1,0 +1,25 @@
+"""Monte Carlo dropout (Gal and Ghahramani 2016): dropout in training and in every prediction."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from robustness.bnn.network import Network
+from robustness.bnn.posteriors import PointPosterior
+from robustness.methods.method import Method, Options, Setting
+
+
+class DropoutOptions(Options):
+    """The options of `mc_dropout`."""
+
+    dropout_rate: float = Field(default=0.2, gt=0, lt=1)
+    """The share of entries dropped after each pooling or hidden layer; one in the configuration comes first."""
+
+
+def members(setting: Setting) -> list[Network]:
+    """A network of point weights with dropout."""
+    rate = float(setting.hyperparameters.get("dropout_rate", setting.options.dropout_rate))
+    return [setting.network(PointPosterior, dropout_rate=rate)]
+
+
+METHOD = Method(members, DropoutOptions)

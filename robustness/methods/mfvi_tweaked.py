@@ -1,0 +1,53 @@
+"""Mean-field with the tweaks that make it train: means pre-trained, a tiny initial variance, early stopping."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pydantic import Field
+
+from robustness.bnn.network import Network
+from robustness.bnn.posteriors import GaussianPosterior
+from robustness.methods.method import Method, Schedule, Setting
+from robustness.methods.variational import (
+    VariationalOptions,
+    inverse_softplus,
+    make_prior,
+    variational_kl_weight,
+)
+from robustness.training_options import TrainingOptions
+
+
+class TweakedOptions(VariationalOptions):
+    """The options of `mfvi_tweaked`."""
+
+    initial_variance: float = Field(default=1e-6, gt=0)
+    """The variance of each weight at the start, whatever rho the configuration has."""
+    pretrained_share: float = Field(default=1 / 3, ge=0, lt=1)
+    """The share of the epochs that train the means alone, unless `pretrain_epochs` says how many."""
+    patience: int = Field(default=10, ge=1)
+    """Training stops after so many epochs without a better metric."""
+
+
+def members(setting: Setting) -> list[Network]:
+    """A network with a Gaussian posterior that starts almost at a point."""
+    options: TweakedOptions = setting.options
+    rho = (
+        float(inverse_softplus(math.sqrt(options.initial_variance)))
+        if options.initial_rho is None
+        else options.initial_rho
+    )
+    return [setting.network(lambda means, groups: GaussianPosterior(means, rho, groups), make_prior(setting))]
+
+
+def schedule(training: TrainingOptions, options: Any) -> Schedule:
+    """A third of the epochs for the means by default, and early stopping after them."""
+    given: int | None = options.pretrain_epochs
+    epochs = (
+        max(training.pretrain_epochs, round(options.pretrained_share * training.epochs)) if given is None else given
+    )
+    return Schedule(min(epochs, training.epochs - 1), options.patience)
+
+
+METHOD = Method(members, TweakedOptions, schedule, variational_kl_weight)

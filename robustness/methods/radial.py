@@ -1,0 +1,23 @@
+"""Radial Bayesian neural networks: w = mu + sigma (eps / ||eps||) |r|."""
+
+from __future__ import annotations
+
+from robustness.bnn.network import Network
+from robustness.bnn.posteriors import RadialPosterior
+from robustness.methods.method import Method, Setting
+from robustness.methods.variational import (
+    VariationalOptions,
+    initial_rho,
+    make_prior,
+    variational_kl_weight,
+    variational_schedule,
+)
+
+
+def members(setting: Setting) -> list[Network]:
+    """A network with a radial posterior."""
+    rho = initial_rho(setting)
+    return [setting.network(lambda means, groups: RadialPosterior(means, rho, groups), make_prior(setting))]
+
+
+METHOD = Method(members, VariationalOptions, variational_schedule, variational_kl_weight, needs=("initial_rho",))

@@ -1,0 +1,35 @@
+"""An ensemble of radial networks, each from its own start and with its own noise."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from robustness.bnn.network import Network
+from robustness.bnn.posteriors import RadialPosterior
+from robustness.methods.method import Method, Setting
+from robustness.methods.variational import (
+    VariationalOptions,
+    initial_rho,
+    make_prior,
+    variational_kl_weight,
+    variational_schedule,
+)
+
+
+class RadialEnsembleOptions(VariationalOptions):
+    """The options of `radial_ensemble`."""
+
+    members: int = Field(default=3, ge=1)
+    """How many networks there are."""
+
+
+def members(setting: Setting) -> list[Network]:
+    """Networks with radial posteriors."""
+    rho, prior = initial_rho(setting), make_prior(setting)
+    return [
+        setting.network(lambda means, groups: RadialPosterior(means, rho, groups), prior, member=index)
+        for index in range(setting.options.members)
+    ]
+
+
+METHOD = Method(members, RadialEnsembleOptions, variational_schedule, variational_kl_weight, needs=("initial_rho",))

@@ -1,0 +1,81 @@
+"""The `model` section of a study file: which blueprint, with which options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from robustness.errors import ModelError, one_of
+
+if TYPE_CHECKING:
+    from robustness.bnn.network import Blueprint
+
+SMALLEST_IMAGE = 16
+
+
+class VGGOptions(BaseModel):
+    """The options of `vgg_small` and `vgg16`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    base_channels: int = Field(ge=1, le=1024)
+    """The width of the first block; later blocks are up to eight times as wide."""
+    channel_factor: float = Field(default=1.0, gt=0, le=1)
+    """Scales every width: 1, 5/8 and 3/8 in the paper."""
+    depth: Literal["full", "short"] = "full"
+    """`full` is VGG-16's thirteen convolutions, `short` its first seven."""
+
+
+class MLPOptions(BaseModel):
+    """The options of `mlp`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    hidden: tuple[int, ...] = (200, 200, 200, 200)
+    """The width of each hidden layer."""
+    heads: int = Field(default=1, ge=1)
+    """How many last layers there are, one for each task of a multi-headed network."""
+
+
+BASE_CHANNELS = {"vgg_small": 16, "vgg16": 46}
+MODELS = (*BASE_CHANNELS, "mlp")
+
+
+def check_model(options: Mapping[str, Any], image_size: int | None = None) -> None:
+    """Raise a `ModelError` unless `{"name": ..., **options}` can be built for images of this size."""
+    read_options(options)
+    if options["name"] != "mlp" and image_size is not None and image_size < SMALLEST_IMAGE:
+        raise ModelError(f"model {options['name']} needs images of at least {SMALLEST_IMAGE} px, not {image_size}")
+
+
+def read_options(options: Mapping[str, Any]) -> VGGOptions | MLPOptions:
+    """The typed options of `{"name": ..., **options}`."""
+    rest = dict(options)
+    name = rest.pop("name", None)
+    kind: type[VGGOptions | MLPOptions] = MLPOptions if name == "mlp" else VGGOptions
+    if name not in MODELS:
+        raise ModelError(one_of("model", name, MODELS))
+    if name in BASE_CHANNELS:
+        rest.setdefault("base_channels", BASE_CHANNELS[name])
+    for key in rest:
+        if key not in kind.model_fields:
+            raise ModelError(one_of(f"option of model {name}:", key, kind.model_fields))
+    try:
+        return kind.model_validate(rest)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise ModelError(f"model.{key}: {first['msg']}, not {first['input']!r}") from None
+
+
+def blueprint(options: Mapping[str, Any], inputs: int, classes: int) -> Blueprint:
+    """The shape of the model `{"name": ..., **options}` for so many input channels (or features) and classes."""
+    from robustness.bnn.models import FULL, SHORT, mlp, vgg
+
+    read = read_options(options)
+    if isinstance(read, MLPOptions):
+        return mlp(inputs, classes, read.hidden, read.heads)
+    blocks = FULL if read.depth == "full" else SHORT
+    return vgg(inputs, classes, read.base_channels, read.channel_factor, blocks)

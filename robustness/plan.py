@@ -1,0 +1,87 @@
+"""The plan: every configuration and every trial of a study, before anything runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from robustness.errors import SearchSpaceError, StudyFileError
+from robustness.space import Configuration
+from robustness.study import Study
+from robustness.trial import Trial, TrialKey
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep of a study runs."""
+
+    study: str
+    configurations: tuple[Configuration, ...]
+    """Numbered by their place, from 0; a study that is extended keeps those that it has."""
+    trials: tuple[Trial, ...]
+    """In running order: pairs together, and every configuration once before any is repeated."""
+    space: int | None
+    """How many configurations the space has; None if it is continuous."""
+    allowed: int | None
+    """How many of them its condition leaves."""
+
+    def trial(self, key: TrialKey) -> Trial:
+        """The trial of a key; raises StudyFileError if the study has none."""
+        try:
+            return self._by_key[key]
+        except KeyError:
+            raise StudyFileError(
+                f"the study {self.study!r} has no trial {key}: configurations 0 to {len(self.configurations) - 1}, "
+                f"arms {', '.join(sorted({trial.arm for trial in self.trials}))}"
+            ) from None
+
+    @cached_property
+    def _by_key(self) -> dict[TrialKey, Trial]:
+        return {trial.key: trial for trial in self.trials}
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as `robustness plan --json` prints it."""
+        return {
+            "study": self.study,
+            "space": self.space,
+            "allowed": self.allowed,
+            "configurations": len(self.configurations),
+            "trials": len(self.trials),
+            "arms": list(dict.fromkeys(trial.arm for trial in self.trials)),
+            "plan": [
+                {"configuration": number, "hyperparameters": configuration}
+                for number, configuration in enumerate(self.configurations)
+            ],
+        }
+
+
+def make_plan(study: Study) -> Plan:
+    """Draw every configuration of a study; raises SearchSpaceError if the space has too few."""
+    sampling = study.sampling
+    try:
+        configurations = study.space.draw(sampling.strategy, sampling.configurations, sampling.seed)
+        space, allowed = study.space.size(), study.space.allowed()
+    except SearchSpaceError as error:
+        raise SearchSpaceError(f"study {study.name!r}: {error}") from None
+    trials = tuple(
+        Trial(
+            study=study.name,
+            seed=sampling.seed,
+            configuration=number,
+            arm=arm.label,
+            replicate=replicate,
+            hyperparameters=configuration,
+            method=arm.method,
+            method_options=arm.options,
+            task=study.task,
+            model=study.model,
+            training=study.training,
+            metric=study.outcomes.metric,
+            trainable=study.trainable,
+        )
+        for replicate in range(sampling.replicates)
+        for number, configuration in enumerate(configurations)
+        for arm in study.arms
+    )
+    return Plan(study.name, tuple(configurations), trials, space, allowed)

@@ -1,0 +1,236 @@
+"""Search spaces: what may be drawn, read from a file and checked; drawing itself is in `sampling`.
+
+A space is a mapping of options. An option is a constant (`momentum: 0.9`), a list of choices, a range
+(`{low: 1.0e-5, high: 1.0e-3, scale: log}`, `integer: true` for whole numbers), or choices that bring their own options:
+
+    optimizer:
+      sgd: {learning_rate: [0.01, 0.001], momentum: 0.9}
+      adam: {learning_rate: [0.001, 0.0001]}
+
+Beside the options: `where` (a condition, or several in a list), `stratify` (each choice of these options gets an equal
+share) and `cross` (each draw of the other options is run with every choice of these). The order of keys in a file
+decides nothing but the order in which a configuration is shown.
+"""
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from robustness.conditions import Condition, read_condition
+from robustness.documents import shown
+from robustness.errors import SearchSpaceError, one_of
+from robustness.space_options import Branches, Choices, Constant, Option, Options, Range, Scalar
+
+LISTABLE = 100_000
+"""A finite space up to this size is listed in full, so that no draw is ever a repeat."""
+COUNTABLE = 1_000_000
+"""As many combinations of the options in `where` are tried in order to count what it leaves."""
+SETTINGS = ("where", "stratify", "cross")
+RANGE_KEYS = ("low", "high", "scale", "integer")
+
+Configuration: TypeAlias = dict[str, Scalar]
+
+
+@dataclass(frozen=True)
+class Space:
+    """A search space that was read and checked."""
+
+    options: Options
+    conditions: tuple[Condition, ...]
+    stratify: tuple[str, ...]
+    cross: tuple[str, ...]
+    shown_order: tuple[str, ...]
+    """Every option's name in the order of the file, in which configurations are shown."""
+    data: Mapping[str, Any]
+    """What the file said: the space's part of a study's document."""
+
+    def size(self) -> int | None:
+        """How many configurations there are before any condition; None for a continuous space."""
+        return self.options.size()
+
+    def allowed(self) -> int | None:
+        """How many configurations the conditions leave; None for a continuous space, or for too many to count."""
+        return self._allowed
+
+    @cached_property
+    def _allowed(self) -> int | None:
+        if self.size() is None or not self.conditions:
+            return self.size()
+        names = frozenset().union(*(condition.names for condition in self.conditions))
+        parts = self.options.projected_size(names)
+        if parts > COUNTABLE:
+            return None
+        return sum(part.stands_for for part in self.options.fragments(names) if self.accepts(part.values))
+
+    def accepts(self, configuration: Mapping[str, Any]) -> bool:
+        """Whether every condition holds for a configuration."""
+        return all(condition.holds(configuration) for condition in self.conditions)
+
+    def in_order(self, configuration: Mapping[str, Scalar]) -> Configuration:
+        """The same configuration with its keys in the order of the file."""
+        return {name: configuration[name] for name in self.shown_order if name in configuration}
+
+    def draw(self, strategy: str, count: int | None, seed: int) -> list[Configuration]:
+        """The first `count` configurations (all of a grid for None); the first n are the same for every count."""
+        from robustness.sampling import draw
+
+        return draw(self, strategy, count, seed)
+
+
+def read_space(data: object, source: str) -> Space:
+    """The space that plain data (from a YAML file) describes; `source` begins every error's line."""
+    try:
+        return _read(data)
+    except SearchSpaceError as error:
+        raise SearchSpaceError(f"{source}: {error}") from None
+
+
+def _read(data: object) -> Space:
+    if not isinstance(data, Mapping):
+        raise SearchSpaceError(f"a search space is a mapping of options, found {shown(data)}")
+    options = {name: option for name, option in data.items() if name not in SETTINGS}
+    for name, option in options.items():
+        _check_misspelt_setting(name, option, options)
+    if not options:
+        raise SearchSpaceError("the search space has no options")
+    order: dict[str, None] = {}
+    tree = _read_options(options, "", order)
+    conditions = data.get("where")
+    texts = conditions if isinstance(conditions, list) else [] if "where" not in data else [conditions]
+    values = list(_choices_in(tree))
+    return Space(
+        options=tree,
+        conditions=tuple(read_condition(text, order, values) for text in texts),
+        stratify=_read_factors("stratify", data, tree, order),
+        cross=_read_factors("cross", data, tree, order),
+        shown_order=tuple(order),
+        data=dict(data),
+    )
+
+
+def _check_misspelt_setting(name: str, option: object, options: Mapping[str, object]) -> None:
+    """`wehre: a < b` would otherwise be a constant option of a strange name."""
+    near = get_close_matches(str(name), SETTINGS, n=1, cutoff=0.7)
+    words = option if isinstance(option, list) else [option]
+    names_options = all(isinstance(word, str) and word in options for word in words)
+    is_condition = any(isinstance(word, str) and any(sign in word for sign in "<>=") for word in words)
+    if near and (names_options or is_condition):
+        raise SearchSpaceError(f"unknown key {shown(name)}; did you mean {near[0]!r}?")
+
+
+def _read_options(data: Mapping[str, object], path: str, order: dict[str, None]) -> Options:
+    items: dict[str, Option] = {}
+    taken: set[str] = set()
+    for name, entry in data.items():
+        here = f"{path}{name}"
+        if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+            raise SearchSpaceError(f"{here}: an option's name is made of letters, digits and _, not {shown(name)}")
+        if path and name in SETTINGS:
+            raise SearchSpaceError(f"{here}: {name!r} belongs at the top of a search space, not under a choice")
+        order.setdefault(name)
+        items[name] = option = _read_option(entry, here, order)
+        below = option.names() if isinstance(option, Branches) else set()
+        if name in below:
+            raise SearchSpaceError(f"{here}: the option {name!r} appears again under one of its own choices")
+        for twice in sorted(taken & {name, *below}):
+            raise SearchSpaceError(f"{here}: the option {twice!r} appears in two places that can both be chosen")
+        taken |= {name, *below}
+    return Options(tuple(sorted(items.items())))
+
+
+def _read_option(entry: object, path: str, order: dict[str, None]) -> Option:
+    if isinstance(entry, list):
+        return _read_choices(entry, path)
+    if not isinstance(entry, Mapping):
+        return Constant(_scalar(entry, path))
+    if not entry:
+        raise SearchSpaceError(f"{path}: has neither choices nor a range")
+    if any(key in entry and not isinstance(entry[key], Mapping) for key in ("low", "high")):
+        return _read_range(entry, path)
+    branches: list[tuple[str, Options]] = []
+    for choice, below in entry.items():
+        if below is not None and not isinstance(below, Mapping):
+            raise SearchSpaceError(
+                f"{path}.{choice}: the options under a choice are a mapping, found {shown(below)} "
+                "(a range is written {low: ..., high: ...})"
+            )
+        branches.append((choice, _read_options(below or {}, f"{path}.{choice}.", order)))
+    return Branches(tuple(sorted(branches)))
+
+
+def _read_choices(values: Sequence[object], path: str) -> Choices:
+    if not values:
+        raise SearchSpaceError(f"{path}: the list of choices is empty")
+    scalars = tuple(_scalar(value, path) for value in values)
+    for position, value in enumerate(scalars):
+        if value in scalars[:position]:
+            raise SearchSpaceError(f"{path}: the choice {shown(value)} appears twice")
+    return Choices(scalars)
+
+
+def _read_range(data: Mapping[str, object], path: str) -> Range:
+    for key in data:
+        if key not in RANGE_KEYS:
+            raise SearchSpaceError(f"{path}.{key}: {one_of('key of a range', key, RANGE_KEYS)}")
+    integer, scale = data.get("integer", False), data.get("scale", "linear")
+    if not isinstance(integer, bool):
+        raise SearchSpaceError(f"{path}.integer: must be true or false, found {shown(integer)}")
+    if scale not in ("linear", "log"):
+        raise SearchSpaceError(f"{path}.scale: {one_of('scale', scale, ('linear', 'log'))}")
+    ends: list[float] = []
+    for key in ("low", "high"):
+        value = data.get(key)
+        if key not in data:
+            raise SearchSpaceError(f"{path}.{key}: is missing: a range has low and high")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise SearchSpaceError(f"{path}.{key}: must be a number, found {shown(value)}")
+        if integer and value != int(value):
+            raise SearchSpaceError(f"{path}.{key}: must be a whole number, since integer is true, found {shown(value)}")
+        ends.append(value)
+    low, high = ends
+    if not low < high:
+        raise SearchSpaceError(f"{path}: low must be less than high, found low {shown(low)} and high {shown(high)}")
+    if scale == "log" and low <= 0:
+        raise SearchSpaceError(f"{path}.low: must be positive on a log scale, found {shown(low)}")
+    return Range(low, high, log=scale == "log", integer=integer)
+
+
+def _scalar(value: object, path: str) -> Scalar:
+    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise SearchSpaceError(f"{path}: a choice is a number, text, true, false or null, found {shown(value)}")
+
+
+def _read_factors(key: str, data: Mapping[str, Any], tree: Options, names: Iterable[str]) -> tuple[str, ...]:
+    """The options that `stratify` or `cross` names: at the top of the space, with choices that can be listed."""
+    if key not in data:
+        return ()
+    factors = data[key] if isinstance(data[key], list) else [data[key]]
+    top = dict(tree.items)
+    for position, factor in enumerate(factors):
+        if factor not in top:
+            nested = " (only options at the top of the space can be)" if factor in names else ""
+            raise SearchSpaceError(f"{key}: {one_of('option', factor, top)}{nested}")
+        if not isinstance(top[factor], (Choices, Branches)):
+            raise SearchSpaceError(f"{key}: {factor!r} has no list of choices")
+        if factor in factors[:position]:
+            raise SearchSpaceError(f"{key}: {factor!r} appears twice")
+        if key == "cross" and factor in _read_factors("stratify", data, tree, names):
+            raise SearchSpaceError(f"cross: {factor!r} is stratified already: choose one of the two")
+    return tuple(factors)
+
+
+def _choices_in(options: Options) -> Iterator[Scalar]:
+    for _, option in options.items:
+        if isinstance(option, Choices):
+            yield from option.values
+        elif isinstance(option, Branches):
+            yield from (choice for choice, _ in option.branches)
+            yield from itertools.chain.from_iterable(_choices_in(below) for _, below in option.branches)

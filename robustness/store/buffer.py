@@ -1,0 +1,87 @@
+"""What a writer has been told and the database has not: plain records, and the file they go to in a long outage.
+
+A trial's records are kept so that writing them in the order started, epochs, ended is right: a trial that starts again
+takes its own earlier epochs out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from robustness.errors import StoreError
+from robustness.store import encoding
+from robustness.trial import TrialKey
+
+Record: TypeAlias = dict[str, Any]
+
+
+@dataclass
+class Buffer:
+    """Records by trial: `{"attempt", "worker", "device", "time"}` of its start, `{"epoch", "pretraining",
+    "seconds", "measures", "curves"}` of each epoch, `{"status", "metric", "metric_epoch", "error", "seconds", "time"}`
+    of its end."""
+
+    started: dict[TrialKey, Record] = field(default_factory=dict)
+    epochs: dict[tuple[TrialKey, int], Record] = field(default_factory=dict)
+    ended: dict[TrialKey, Record] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.started) + len(self.epochs) + len(self.ended)
+
+    def start(self, key: TrialKey, record: Record) -> None:
+        """A trial starts, for the first time or again: the epochs it had are void."""
+        self.epochs = {of: epoch for of, epoch in self.epochs.items() if of[0] != key}
+        self.started[key] = record
+
+    def epoch(self, key: TrialKey, record: Record) -> None:
+        self.epochs[key, record["epoch"]] = record
+
+    def end(self, key: TrialKey, record: Record) -> None:
+        """A trial ends; a second end of the same trial says nothing new."""
+        self.ended.setdefault(key, record)
+
+    def lines(self) -> Iterator[Record]:
+        """Every record with its kind and trial, in an order in which `of_lines` may take them in."""
+        yield from ({"kind": "started", "trial": key, **record} for key, record in self.started.items())
+        yield from ({"kind": "epoch", "trial": key, **record} for (key, _), record in self.epochs.items())
+        yield from ({"kind": "ended", "trial": key, **record} for key, record in self.ended.items())
+
+    @staticmethod
+    def of_lines(lines: Iterable[Record]) -> Buffer:
+        buffer = Buffer()
+        add = {"started": buffer.start, "epoch": buffer.epoch, "ended": buffer.end}
+        for line in lines:
+            configuration, arm, replicate = line.pop("trial")
+            add[line.pop("kind")](TrialKey(int(configuration), str(arm), int(replicate)), line)
+        return buffer
+
+
+def write_spill(path: Path, head: Record, buffer: Buffer) -> None:
+    """Write the buffer as JSON lines under a first line `head`: the whole file, or the one that was there before."""
+    draft = path.with_name(path.name + ".part")
+    with draft.open("w", encoding="utf-8") as file:
+        for line in (head, *buffer.lines()):
+            file.write(encoding.dumps(line) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def read_spill(path: Path, head: Record) -> Buffer:
+    """The buffer in a file of `write_spill`; raises StoreError if it belongs to another study or is damaged."""
+    try:
+        first, *lines = [encoding.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        if first != head:
+            raise StoreError(
+                f"{str(path)!r} holds unsaved results of another study called {head['study']!r}: move it elsewhere"
+            )
+        return Buffer.of_lines(lines)
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{str(path)!r} should hold results that could not be saved, but is damaged ({error}): move it elsewhere"
+        ) from error

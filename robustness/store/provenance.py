@@ -1,0 +1,60 @@
+"""Where results come from: the versions of everything, the commit of the working folder, the hardware."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+
+def versions() -> dict[str, str]:
+    """The version of Python and of every installed package."""
+    found = {distribution.name: distribution.version for distribution in metadata.distributions()}
+    return {"python": platform.python_version(), **dict(sorted(found.items(), key=lambda item: item[0].lower()))}
+
+
+def git_commit() -> str | None:
+    """The commit of the working folder, with a `+` if files differ from it; None outside a repository."""
+    commit = _git("rev-parse", "HEAD")
+    if commit is None:
+        return None
+    return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def _git(*words: str) -> str | None:
+    git = shutil.which("git")
+    if git is None:
+        return None
+    try:
+        done = subprocess.run([git, *words], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def hardware() -> dict[str, Any]:
+    """The machine that registers a study: the system, its processors, memory and graphics cards."""
+    return {
+        "system": platform.platform(),
+        "machine": platform.machine(),
+        "processor": _line("/proc/cpuinfo", "model name") or platform.processor(),
+        "cores": os.cpu_count(),
+        "memory": _line("/proc/meminfo", "MemTotal"),
+        "gpus": [
+            _line(str(card), "Model") or card.parent.name
+            for card in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
+        ],
+    }
+
+
+def _line(file: str, label: str) -> str | None:
+    """What stands behind `label:` in one of the system's own files."""
+    try:
+        lines = Path(file).read_text().splitlines()
+    except OSError:
+        return None
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(label)), None)

@@ -1,0 +1,103 @@
+"""A study as pandas frames, each read by one SQL statement.
+
+`trials`: configuration, arm, replicate, one column for each hyperparameter, status, metric, metric_epoch, seconds,
+attempts, started, ended, worker, device, error; a hyperparameter that has one of these names gets `hp_` before it.
+`epochs`: configuration, arm, replicate, epoch, pretraining, seconds, the usual measures (NaN where not measured), then
+every other measure; one that has the name of a column gets `measure_` before it.
+`curves`: configuration, arm, replicate, epoch, name, values (a list of floats).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sqlalchemy import Connection, Select, select
+
+from robustness.store.schema import MEASURES, configurations, curves, epochs, trials
+
+CHUNK = 20_000
+"""Rows held as Python objects at a time."""
+
+_KEY = (trials.c.configuration, trials.c.arm, trials.c.replicate)
+_STATE = ("status", "metric", "metric_epoch", "seconds", "attempts", "started", "ended", "worker", "device", "error")
+_EPOCH = ("epoch", "pretraining", "seconds", *MEASURES)
+
+
+def trials_frame(connection: Connection, study: int) -> pd.DataFrame:
+    """Every trial of the study, in the plan's order."""
+    drawn = (configurations.c.study == trials.c.study) & (configurations.c.number == trials.c.configuration)
+    statement = (
+        select(*_KEY, *(trials.c[name] for name in _STATE), configurations.c.hyperparameters)
+        .join(configurations, drawn)
+        .where(trials.c.study == study)
+        .order_by(trials.c.position, trials.c.id)
+    )
+    names = [column.name for column in statement.selected_columns]
+    parts = [_spread(rows, names, "hyperparameters", "hp_") for rows in _chunks(connection, statement)]
+    frame = pd.concat(parts, ignore_index=True)
+    frame[["metric", "seconds"]] = frame[["metric", "seconds"]].astype("float64")
+    frame["metric_epoch"] = frame["metric_epoch"].astype("Int64")
+    for name in ("started", "ended"):
+        frame[name] = pd.to_datetime(frame[name].astype("float64"), unit="s", utc=True)
+    front = [column.name for column in _KEY]
+    drawn_names = [name for name in frame.columns if name not in names]
+    return frame[[*front, *drawn_names, *_STATE]]
+
+
+def epochs_frame(connection: Connection, study: int) -> pd.DataFrame:
+    """Every epoch of every trial of the study, trials in the plan's order."""
+    statement = (
+        select(*_KEY, *(epochs.c[name] for name in _EPOCH), epochs.c.measures)
+        .join(trials, trials.c.id == epochs.c.trial)
+        .where(trials.c.study == study)
+        .order_by(trials.c.position, trials.c.id, epochs.c.epoch)
+    )
+    names = [column.name for column in statement.selected_columns]
+    parts = [_numbers(_spread(rows, names, "measures", "measure_")) for rows in _chunks(connection, statement)]
+    # A measure that a part has not got is not of the same type there, so it is given to each before they are joined.
+    columns = list(dict.fromkeys(name for part in parts for name in part.columns))
+    return pd.concat([part.reindex(columns=columns) for part in parts], ignore_index=True)
+
+
+def curves_frame(connection: Connection, study: int) -> pd.DataFrame:
+    """Every curve of every epoch of the study."""
+    statement = (
+        select(*_KEY, curves.c.epoch, curves.c.name, curves.c["values"])
+        .join(trials, trials.c.id == curves.c.trial)
+        .where(trials.c.study == study)
+        .order_by(trials.c.position, trials.c.id, curves.c.epoch, curves.c.name)
+    )
+    rows = [tuple(row) for row in connection.execute(statement)]
+    return pd.DataFrame(rows, columns=[column.name for column in statement.selected_columns])
+
+
+def _chunks(connection: Connection, statement: Select[Any]) -> Iterable[Sequence[Sequence[Any]]]:
+    """The rows in parts; one empty part if there are none."""
+    found = False
+    for part in connection.execute(statement.execution_options(yield_per=CHUNK)).partitions():
+        found = True
+        yield part
+    if not found:
+        yield []
+
+
+def _spread(rows: Sequence[Sequence[Any]], names: Sequence[str], packed: str, prefix: str) -> pd.DataFrame:
+    """A frame of the rows in which the mappings of column `packed`, the last, have become columns of their own."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    frame = pd.DataFrame(dict(zip(names[:-1], map(list, columns[:-1]), strict=True)))
+    mappings: list[Mapping[str, Any]] = [mapping or {} for mapping in columns[names.index(packed)]]
+    found = dict.fromkeys(name for mapping in mappings for name in mapping)
+    extra = {
+        f"{prefix}{name}" if name in names else name: [mapping.get(name, np.nan) for mapping in mappings]
+        for name in found
+    }
+    return frame.assign(**{name: pd.Series(values, index=frame.index) for name, values in extra.items()})
+
+
+def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame of epochs with a float column for each measure, also where none was taken."""
+    exact = {"configuration": "int64", "arm": "str", "replicate": "int64", "epoch": "int64", "pretraining": "bool"}
+    return frame.astype({name: exact.get(name, "float64") for name in frame.columns})

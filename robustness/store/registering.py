@@ -1,0 +1,140 @@
+"""Writing a study and its plan into the store before anything runs: new, the same again, or extended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, bindparam, func, insert, select, text, update
+
+from robustness.errors import StoreError
+from robustness.store import encoding, provenance
+from robustness.store.schema import configurations, studies, trials
+from robustness.trial import Trial, TrialKey
+
+FREE_KEYS = ("description", "resources", "reference", "stop")
+"""Keys of a study that decide no result, and so may change between one run and the next."""
+
+SHOWN_DIFFERENCES = 10
+
+
+class StudyLike(Protocol):
+    """What the store needs of a `robustness.study.Study`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def hash(self) -> str: ...
+
+    def document(self) -> dict[str, Any]: ...
+
+
+class PlanLike(Protocol):
+    """What the store needs of a `robustness.plan.Plan`: the trials, in running order."""
+
+    @property
+    def trials(self) -> Sequence[Trial]: ...
+
+
+def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
+    """Write what the store lacks of the study; raises StoreError if it holds another study of that name."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('robustness register'))"))
+    document = encoding.loads(encoding.dumps(study.document()))
+    found = connection.execute(
+        select(studies.c.id, studies.c.hash, studies.c.document).where(studies.c.name == study.name)
+    ).one_or_none()
+    if found is None:
+        row = _insert(connection, study, document)
+    else:
+        row = found.id
+        if found.hash != study.hash:
+            _refuse_other(study.name, found.document, document)
+            connection.execute(update(studies).where(studies.c.id == row).values(document=document, hash=study.hash))
+    add_trials(connection, row, study.name, plan.trials, first=0)
+
+
+def _insert(connection: Connection, study: StudyLike, document: Mapping[str, Any]) -> int:
+    row = connection.scalar(
+        insert(studies)
+        .values(
+            name=study.name,
+            document=document,
+            hash=study.hash,
+            seed=(document.get("sampling") or {}).get("seed"),
+            versions=provenance.versions(),
+            git_commit=provenance.git_commit(),
+            hardware=provenance.hardware(),
+            created=time.time(),
+        )
+        .returning(studies.c.id)
+    )
+    return int(row)
+
+
+def _refuse_other(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    from robustness.study import differences, extends
+
+    before, after = ({key: value for key, value in of.items() if key not in FREE_KEYS} for of in (old, new))
+    if before == after or extends(before, after):
+        return
+    found = list(differences(before, after))
+    more = f"; and {len(found) - SHOWN_DIFFERENCES} more" if len(found) > SHOWN_DIFFERENCES else ""
+    raise StoreError(
+        f"study {name!r} is in the store with other content, so its results would not belong together: "
+        f"{'; '.join(map(str, found[:SHOWN_DIFFERENCES]))}{more} (give the study another name, or use another store)"
+    )
+
+
+def next_position(connection: Connection, study: int) -> int:
+    """The first position in the study's running order that no trial has."""
+    last = connection.scalar(select(func.max(trials.c.position)).where(trials.c.study == study))
+    return 0 if last is None else last + 1
+
+
+def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Trial], first: int) -> None:
+    """Write the configurations and trials that the store lacks, in running order from position `first`."""
+    plan = list(plan)
+    drawn = {trial.configuration: dict(trial.hyperparameters) for trial in plan}
+    known = select(configurations.c.number, configurations.c.hyperparameters).where(configurations.c.study == study)
+    held: dict[int, Any] = {row.number: row.hyperparameters for row in connection.execute(known)}
+    for number, values in drawn.items():
+        if number in held and held[number] != encoding.loads(encoding.dumps(values)):
+            raise StoreError(
+                f"study {name!r}: configuration {number} is {held[number]} in the store, and {values} in the plan, "
+                "which must keep the configurations it has"
+            )
+    _insert_rows(
+        connection,
+        configurations,
+        [
+            {"study": study, "number": number, "hyperparameters": values}
+            for number, values in drawn.items()
+            if number not in held
+        ],
+    )
+    columns = (trials.c.configuration, trials.c.arm, trials.c.replicate, trials.c.id, trials.c.position)
+    there = {
+        TrialKey(*key): (row, position)
+        for *key, row, position in connection.execute(select(*columns).where(trials.c.study == study))
+    }
+    new, moved = [], []
+    for position, trial in enumerate(plan, start=first):
+        if trial.key not in there:
+            new.append(
+                {"study": study, **trial.key._asdict(), "position": position, "status": "planned", "attempts": 0}
+            )
+        elif there[trial.key][1] != position:
+            moved.append({"row": there[trial.key][0], "new_position": position})
+    _insert_rows(connection, trials, new)
+    if moved:
+        connection.execute(
+            update(trials).where(trials.c.id == bindparam("row")).values(position=bindparam("new_position")), moved
+        )
+
+
+def _insert_rows(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(insert(table), rows)

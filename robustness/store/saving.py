@@ -1,0 +1,111 @@
+"""The statements that put a buffer of results into the tables. Running them twice changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Insert, Table, bindparam, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from robustness.store import encoding
+from robustness.store.buffer import Buffer, Record
+from robustness.store.schema import MEASURES, curves, epochs, trials
+from robustness.trial import TrialKey
+
+TO_DO = ("planned", "running")
+"""The statuses of a trial that may still change: one that has ended is never opened again."""
+
+
+def upsert(dialect: str, table: Table) -> Insert:
+    """An insert of whole rows that replaces the row of the same primary key."""
+    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    keys = [column.name for column in table.primary_key]
+    values = {column.name: insert.excluded[column.name] for column in table.c if column.name not in keys}
+    return insert.on_conflict_do_update(index_elements=keys, set_=values)
+
+
+def save(connection: Connection, buffer: Buffer, ids: Mapping[TrialKey, int]) -> None:
+    """Write the buffer within the caller's transaction; `ids` has the row of every trial in it."""
+    _save_started(connection, [(ids[key], record) for key, record in buffer.started.items()])
+    rows = [(ids[key], record) for (key, _), record in buffer.epochs.items()]
+    _put(connection, epochs, [_epoch_row(trial, record) for trial, record in rows])
+    _put(
+        connection,
+        curves,
+        [
+            {"trial": trial, "epoch": record["epoch"], "name": name, "values": values}
+            for trial, record in rows
+            for name, values in record["curves"].items()
+        ],
+    )
+    _save_ended(connection, [(ids[key], record) for key, record in buffer.ended.items()])
+
+
+def _put(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(upsert(connection.dialect.name, table), rows)
+
+
+def _save_started(connection: Connection, records: list[tuple[int, Record]]) -> None:
+    if not records:
+        return
+    open_trial = select(trials.c.id).where(trials.c.id == bindparam("of_trial"), trials.c.status.in_(TO_DO))
+    for table in (epochs, curves):
+        connection.execute(
+            delete(table).where(table.c.trial.in_(open_trial)), [{"of_trial": row} for row, _ in records]
+        )
+    _update_open(
+        connection,
+        [
+            {
+                "of_trial": trial,
+                "status": "running",
+                "attempts": record["attempt"],
+                "started": record["time"],
+                "worker": encoding.text(record["worker"]),
+                "device": encoding.text(record["device"]),
+            }
+            for trial, record in records
+        ],
+    )
+
+
+def _save_ended(connection: Connection, records: list[tuple[int, Record]]) -> None:
+    _update_open(
+        connection,
+        [
+            {
+                "of_trial": trial,
+                "status": record["status"],
+                "ended": record["time"],
+                "seconds": record["seconds"],
+                "error": encoding.text(record["error"]),
+                "metric": record["metric"],
+                "metric_epoch": record["metric_epoch"],
+            }
+            for trial, record in records
+        ],
+    )
+
+
+def _update_open(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Change trials that have not ended, row by row; every row has the same keys."""
+    if rows:
+        changes: dict[str, Any] = {name: bindparam(f"new_{name}") for name in rows[0] if name != "of_trial"}
+        open_trial = (trials.c.id == bindparam("of_trial")) & trials.c.status.in_(TO_DO)
+        named = [{name if name == "of_trial" else f"new_{name}": row[name] for name in row} for row in rows]
+        connection.execute(update(trials).where(open_trial).values(changes), named)
+
+
+def _epoch_row(trial: int, record: Record) -> dict[str, Any]:
+    measures = record["measures"]
+    other = {name: value for name, value in measures.items() if name not in MEASURES}
+    return {
+        "trial": trial,
+        "epoch": record["epoch"],
+        "pretraining": record["pretraining"],
+        "seconds": record["seconds"],
+        **{name: measures.get(name) for name in MEASURES},
+        "measures": other or None,
+    }

@@ -1,0 +1,167 @@
+"""The tables. Their names begin with `robustness_`, since Optuna keeps `studies` and `trials` in the same database.
+
+Times are seconds since 1970 (UTC). A foreign key to a trial or study goes with it when it is deleted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.types import TypeDecorator
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+class Number(TypeDecorator[float]):
+    """A double that may be NaN, of which SQLite would make a NULL: there it is the text `NaN`, above every number."""
+
+    impl = Double
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        if value is not None and dialect.name == "sqlite" and math.isnan(value):
+            return "NaN"
+        return value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> float | None:  # noqa: ARG002
+        return float(value) if value.__class__ is str else value
+
+
+def _trial_key() -> Column[int]:
+    return Column("trial", ForeignKey("robustness_trials.id", ondelete="CASCADE"), primary_key=True)
+
+
+def _study_key(**options: Any) -> Column[int]:
+    return Column("study", ForeignKey("robustness_studies.id", ondelete="CASCADE"), nullable=False, **options)
+
+
+studies = Table(
+    "robustness_studies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("document", JSON, nullable=False, doc="the whole study file, defaults filled in"),
+    Column("hash", String(128), nullable=False, doc="of the document"),
+    Column("seed", JSON, doc="from which every random stream is derived; JSON, for a seed may exceed 64 bits"),
+    Column("versions", JSON, nullable=False, doc="of Python and every package that decides a result"),
+    Column("git_commit", String(80), doc="of the working tree; ends in `+` if it was changed"),
+    Column("hardware", JSON, nullable=False),
+    Column("created", Double, nullable=False),
+)
+
+configurations = Table(
+    "robustness_configurations",
+    metadata,
+    _study_key(primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("hyperparameters", JSON, nullable=False),
+)
+
+trials = Table(
+    "robustness_trials",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _study_key(),
+    Column("configuration", Integer, nullable=False),
+    Column("arm", String(200), nullable=False),
+    Column("replicate", Integer, nullable=False),
+    Column("position", Integer, nullable=False, doc="in the plan's running order"),
+    Column("status", String(20), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("started", Double, doc="when the last attempt began"),
+    Column("ended", Double),
+    Column("seconds", Number, doc="that the trial took, as its executor counts them"),
+    Column("worker", Text),
+    Column("device", Text),
+    Column("error", Text),
+    Column("metric", Number, doc="the study's measure at the epoch by which the trial is judged"),
+    Column("metric_epoch", Integer),
+    UniqueConstraint("study", "configuration", "arm", "replicate"),
+    ForeignKeyConstraint(
+        ["study", "configuration"],
+        ["robustness_configurations.study", "robustness_configurations.number"],
+        ondelete="CASCADE",
+    ),
+)
+Index(None, trials.c.study, trials.c.position)
+
+MEASURES = (
+    "loss",
+    "nll",
+    "cross_entropy",
+    "entropy",
+    "train_auc",
+    "train_accuracy",
+    "validation_auc",
+    "validation_accuracy",
+    "validation_nll",
+    "validation_calibration_error",
+    "sigma_low",
+    "sigma_median",
+    "sigma_high",
+    "gradient_sd",
+)
+"""The usual measures, each a column of `epochs`; any other is in its column `measures`."""
+
+epochs = Table(
+    "robustness_epochs",
+    metadata,
+    _trial_key(),
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("pretraining", Boolean, nullable=False),
+    Column("seconds", Number, nullable=False),
+    *(Column(name, Number) for name in MEASURES),
+    Column("measures", JSON(none_as_null=True), doc="what has no column of its own"),
+)
+
+curves = Table(
+    "robustness_curves",
+    metadata,
+    _trial_key(),
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("name", String(200), primary_key=True),
+    Column("values", JSON, nullable=False),
+)
+
+notes = Table(
+    "robustness_notes",
+    metadata,
+    _study_key(primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("content", JSON, nullable=False),
+)
+
+predictions = Table(
+    "robustness_predictions",
+    metadata,
+    _trial_key(),
+    Column("split", String(80), primary_key=True),
+    Column("model", String(80), primary_key=True, doc="which model of the trial: `final`, `best`, ..."),
+    Column("name", String(80), primary_key=True, doc="of the array: `labels`, `patients`, `probabilities`, ..."),
+    Column("content", LargeBinary, nullable=False, doc="the array as compressed .npy"),
+)

@@ -1,0 +1,176 @@
+"""One study in the store: its states, frames, notes and predictions, its lock and its writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+from sqlalchemy import Select, delete, func, select
+
+from robustness.errors import StoreError
+from robustness.store import encoding
+from robustness.store.connection import Database, file_beside
+from robustness.store.locks import sweep_lock
+from robustness.store.registering import add_trials, next_position
+from robustness.store.saving import TO_DO, upsert
+from robustness.store.schema import notes, predictions, studies, trials
+from robustness.store.writer import Writer
+from robustness.trial import Status, Trial, TrialKey
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class StudyStore:
+    """A study that the store holds; made by `Store.study` and `Store.register`."""
+
+    def __init__(self, database: Database, row: int, name: str, created: float) -> None:
+        self.name = name
+        self._database = database
+        self._row = row
+        self._created = created
+
+    def __repr__(self) -> str:
+        return f"StudyStore({self.name!r} in {self._database.shown!r})"
+
+    def document(self) -> dict[str, Any]:
+        """The whole study file as it was registered last, defaults filled in."""
+        document: dict[str, Any] = self._study_value("document")
+        return document
+
+    def provenance(self) -> dict[str, Any]:
+        """`hash`, `seed`, `versions`, `git_commit`, `hardware` and `created` (seconds since 1970) of the study."""
+        names = ("hash", "seed", "versions", "git_commit", "hardware", "created")
+        return {name: self._study_value(name) for name in names}
+
+    def trials(self) -> pd.DataFrame:
+        """A row for each trial, in the plan's order (columns: `robustness.store.reading`)."""
+        from robustness.store.reading import trials_frame
+
+        with self._database.read() as connection:
+            return trials_frame(connection, self._row)
+
+    def epochs(self) -> pd.DataFrame:
+        """A row for each epoch of each trial (columns: `robustness.store.reading`)."""
+        from robustness.store.reading import epochs_frame
+
+        with self._database.read() as connection:
+            return epochs_frame(connection, self._row)
+
+    def curves(self) -> pd.DataFrame:
+        """A row for each curve that an epoch of a trial came with (columns: `robustness.store.reading`)."""
+        from robustness.store.reading import curves_frame
+
+        with self._database.read() as connection:
+            return curves_frame(connection, self._row)
+
+    def pending(self) -> list[TrialKey]:
+        """The trials that have not ended, in the plan's order."""
+        return [key for key, status in self.states().items() if status in TO_DO]
+
+    def states(self) -> dict[TrialKey, Status]:
+        """The status of each trial, in the plan's order."""
+        with self._database.read() as connection:
+            rows = connection.execute(self._of_trials(trials.c.status)).all()
+        return {TrialKey(*key): status for *key, status in rows}
+
+    def counts(self) -> dict[Status, int]:
+        """How many trials have each status that occurs."""
+        statement = (
+            select(trials.c.status, func.count().label("number"))
+            .where(trials.c.study == self._row)
+            .group_by(trials.c.status)
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        return {row.status: row.number for row in rows}
+
+    def seconds(self) -> dict[TrialKey, float]:
+        """How long each trial that has ended took, where that is known."""
+        statement = self._of_trials(trials.c.seconds).where(trials.c.seconds.is_not(None))
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        return {TrialKey(*key): seconds for *key, seconds in rows}
+
+    def add(self, further: Iterable[Trial]) -> None:
+        """Plan further trials behind those that are planned, for a study that draws as it goes."""
+        with self._database.write() as connection:
+            first = next_position(connection, self._row)
+            add_trials(connection, self._row, self.name, further, first)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keeps a second sweep off the study; entering raises StoreError if there is one."""
+        return sweep_lock(self._database, self.name)
+
+    def writer(self, **options: Any) -> Writer:
+        """A writer for a sweep of this study (options: `Writer`); it takes in what the last one could not save."""
+        head = {"study": self.name, "created": self._created}
+        return Writer(self._database, self._row, head, **{"spill": self.spill, **options})
+
+    @property
+    def spill(self) -> Path:
+        """The file that keeps results through a long outage."""
+        return file_beside(self._database.url, f"{self.name}.unsaved.jsonl")
+
+    def save_note(self, name: str, content: Any) -> None:
+        """Keep a small fact of the study, anything that JSON can hold, in place of an earlier one of that name."""
+        row = {"study": self._row, "name": name, "content": content}
+        with self._database.write() as connection:
+            connection.execute(upsert(self._database.dialect, notes), row)
+
+    def note(self, name: str) -> Any:
+        """The note of that name; None if there is none."""
+        statement = select(notes.c.content).where(notes.c.study == self._row, notes.c.name == name)
+        with self._database.read() as connection:
+            return connection.scalar(statement)
+
+    def save_predictions(
+        self, key: TrialKey, split: str, arrays: Mapping[str, npt.ArrayLike], model: str = "final"
+    ) -> None:
+        """Keep what a model of a trial predicts on a split, in place of what was kept before.
+
+        `arrays` are named as the caller likes: `labels` [n], `patients` [n], `probabilities` [samples, n, classes], ...
+        """
+        content = {name: encoding.pack(array) for name, array in arrays.items()}
+        with self._database.write() as connection:
+            trial = connection.scalar(
+                select(trials.c.id).where(
+                    trials.c.study == self._row,
+                    trials.c.configuration == key.configuration,
+                    trials.c.arm == key.arm,
+                    trials.c.replicate == key.replicate,
+                )
+            )
+            if trial is None:
+                raise StoreError(f"trial {key} is not in the plan of study {self.name!r}")
+            owner = {"trial": trial, "split": split, "model": model}
+            same = [predictions.c[name] == value for name, value in owner.items()]
+            connection.execute(delete(predictions).where(*same))
+            rows = [{**owner, "name": name, "content": packed} for name, packed in content.items()]
+            if rows:
+                connection.execute(upsert(self._database.dialect, predictions), rows)
+
+    def predictions(self, split: str, model: str = "final") -> dict[TrialKey, dict[str, npt.NDArray[Any]]]:
+        """The arrays that `save_predictions` kept of each trial for this split and model, in the plan's order."""
+        statement = (
+            self._of_trials(predictions.c.name, predictions.c.content)
+            .join(predictions, predictions.c.trial == trials.c.id)
+            .where(predictions.c.split == split, predictions.c.model == model)
+            .order_by(predictions.c.name)
+        )
+        found: dict[TrialKey, dict[str, npt.NDArray[Any]]] = {}
+        with self._database.read() as connection:
+            for *key, name, content in connection.execute(statement):
+                found.setdefault(TrialKey(*key), {})[name] = encoding.unpack(content)
+        return found
+
+    def _of_trials(self, *columns: Any) -> Select[Any]:
+        key = (trials.c.configuration, trials.c.arm, trials.c.replicate)
+        return select(*key, *columns).where(trials.c.study == self._row).order_by(trials.c.position, trials.c.id)
+
+    def _study_value(self, column: str) -> Any:
+        with self._database.read() as connection:
+            return connection.scalar(select(studies.c[column]).where(studies.c.id == self._row))

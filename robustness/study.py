@@ -1,0 +1,265 @@
+"""Studies: read from a file, checked in full, and from then on a frozen record.
+
+study = load_study("quickstart", ["sampling.configurations=20"])
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from robustness.arms import Arm, check_label, read_arms
+from robustness.documents import read_file, shown
+from robustness.errors import (
+    MethodError,
+    ModelError,
+    RobustnessError,
+    SearchSpaceError,
+    StudyFileError,
+    TaskError,
+    one_of,
+)
+from robustness.file_errors import first_fault
+from robustness.overrides import override
+from robustness.space import Space, read_space
+from robustness.study_changes import NO_RESULT, differences, extends
+from robustness.study_files import find_space, find_study
+from robustness.study_sections import METRICS, Outcomes, Reference, Resources, Sampling, Stop, StudyFile
+from robustness.trial import BUILT_IN_TRAINABLE, find_trainable
+
+__all__ = ["Arm", "Study", "differences", "extends", "load_study", "make_importable", "make_study"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study that was read and checked."""
+
+    name: str
+    description: str
+    trainable: str
+    task: Mapping[str, Any]
+    model: Mapping[str, Any]
+    arms: tuple[Arm, ...]
+    space: Space
+    sampling: Sampling
+    training: Mapping[str, Any]
+    """For the built-in trainable every option of `TrainingOptions`, defaults filled in."""
+    outcomes: Outcomes
+    resources: Resources
+    reference: Reference | None
+    stop: Stop | None
+    folder: Path | None = None
+    """Where the study file lies: a user's own modules beside it can be imported. No part of the document."""
+
+    @property
+    def seed(self) -> int:
+        return self.sampling.seed
+
+    @property
+    def built_in(self) -> bool:
+        """Whether the trials are trained by the project itself, not by a user's own trainable."""
+        return self.trainable == BUILT_IN_TRAINABLE
+
+    def document(self) -> dict[str, Any]:
+        """The whole study as plain values, defaults filled in: what the store keeps and compares."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "trainable": self.trainable,
+            "task": _plain(self.task),
+            "model": _plain(self.model),
+            "arms": [{"label": a.label, "method": a.method, "options": _plain(a.options)} for a in self.arms],
+            "space": _plain(self.space.data),
+            "sampling": self.sampling.model_dump(mode="json"),
+            "training": _plain(self.training),
+            "outcomes": self.outcomes.model_dump(mode="json"),
+            "resources": self.resources.model_dump(mode="json"),
+            "reference": None if self.reference is None else self.reference.model_dump(mode="json"),
+            "stop": None if self.stop is None else self.stop.model_dump(mode="json"),
+        }
+
+    @property
+    def hash(self) -> str:
+        """A fingerprint of everything that decides results."""
+        decides = {key: value for key, value in self.document().items() if key not in NO_RESULT}
+        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+
+
+def load_study(name_or_path: str, overrides: Sequence[str] = (), check_data: bool = True) -> Study:
+    """The study in a file or of a bundled name, with `key=value` overrides; one line in a RobustnessError if it is bad.
+
+    `check_data=False` does not ask whether the task's data is at hand.
+    """
+    path = find_study(name_or_path)
+    data = read_file(path, StudyFileError)
+    for text in overrides:
+        override(data, text, lambda name: read_file(find_space(name, path.parent), SearchSpaceError))
+    return make_study(data, str(path), path.parent, check_data)
+
+
+def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None, check_data: bool = True) -> Study:
+    """The study that plain data describes; `source` begins every error's line."""
+    try:
+        file = StudyFile.model_validate(dict(data))
+    except ValidationError as error:
+        raise StudyFileError(f"{source}: {first_fault(error, StudyFile, data)}") from None
+    try:
+        check_label(file.name, "name")
+        space = _read_space(file.space, source, folder)
+        study = Study(
+            name=file.name,
+            description=file.description,
+            trainable=file.trainable,
+            task=file.task or {},
+            model=file.model or {},
+            arms=read_arms(file.arms),
+            space=space,
+            sampling=file.sampling,
+            training=file.training or {},
+            outcomes=file.outcomes,
+            resources=file.resources,
+            reference=file.reference,
+            stop=file.stop,
+            folder=folder,
+        )
+        make_importable(study)
+        return _checked_built_in(study, data, check_data) if study.built_in else _checked_own(study)
+    except RobustnessError as error:
+        line = str(error)
+        raise type(error)(line if line.startswith(source) else f"{source}: {line}") from None
+
+
+def make_importable(study: Study) -> None:
+    """Let this process import modules that lie beside the study file, as a study's own code does."""
+    if study.folder is None:
+        return
+    own = not study.built_in or "." in str(study.task.get("name", "")) or any(":" in arm.method for arm in study.arms)
+    folder = str(study.folder.resolve())
+    if own and folder not in sys.path:
+        sys.path.append(folder)
+
+
+def _read_space(entry: str | Mapping[str, Any], source: str, folder: Path | None) -> Space:
+    if not isinstance(entry, str):
+        return read_space(entry, f"{source}: space")
+    try:
+        path = find_space(entry, folder or Path())
+    except SearchSpaceError as error:
+        raise SearchSpaceError(f"{source}: space: {error}") from None
+    return read_space(read_file(path, SearchSpaceError), str(path))
+
+
+def _checked_own(study: Study) -> Study:
+    """A study with a trainable of the user's own, which must be there; what it is given is its own affair."""
+    if study.outcomes.learned_nothing.below is None:
+        raise StudyFileError(
+            "outcomes.learned_nothing: no_better_than_untrained is for the built-in trainable; give {below: number}"
+        )
+    try:
+        find_trainable(study.trainable)
+    except RobustnessError:
+        raise
+    except Exception as error:
+        # The user's module runs when it is imported, and anything may go wrong in it.
+        raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
+    return study
+
+
+def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -> Study:
+    """The study with all training options filled in; raises if a section is missing or does not fit the trainable."""
+    from robustness.hyperparameters import check_hyperparameters
+
+    for key in ("task", "model", "training"):
+        if data.get(key) is None:
+            raise StudyFileError(f"{key}: is missing")
+    for key in ("task", "model"):
+        if "name" not in data[key]:
+            raise StudyFileError(f"{key}.name: is missing")
+    _check_outcomes(study.outcomes)
+    training = _training(study.training)
+    own = any(":" in arm.method for arm in study.arms)
+    try:
+        check_hyperparameters(study.space.options, own)
+    except SearchSpaceError as error:
+        raise SearchSpaceError(f"space.{error}") from None
+    _check_task_and_model(study, check_data)
+    for arm in study.arms:
+        _check_arm(arm, study.space)
+    return replace(study, training=training.model_dump(mode="json"))
+
+
+def _training(data: Mapping[str, Any]) -> BaseModel:
+    from robustness.training_options import TrainingOptions
+
+    try:
+        options = TrainingOptions.model_validate(dict(data), strict=True)
+    except ValidationError as error:
+        raise StudyFileError(f"training.{first_fault(error, TrainingOptions, data)}") from None
+    if options.pretrain_epochs >= options.epochs:
+        raise StudyFileError(
+            f"training.pretrain_epochs: must be less than training.epochs ({options.epochs}), "
+            f"found {options.pretrain_epochs}: pre-training epochs never count"
+        )
+    return options
+
+
+def _check_outcomes(outcomes: Outcomes) -> None:
+    if outcomes.metric not in METRICS:
+        raise StudyFileError(f"outcomes.metric: {one_of('metric', outcomes.metric, METRICS)}")
+    for key, value in (
+        ("learned_nothing.below", outcomes.learned_nothing.below),
+        ("good.at_least", outcomes.good.at_least),
+    ):
+        if value is not None and not 0 <= value <= 1:
+            raise StudyFileError(f"outcomes.{key}: {outcomes.metric} is between 0 and 1, found {shown(value)}")
+
+
+def _check_task_and_model(study: Study, check_data: bool) -> None:
+    from robustness.models import check_model
+    from robustness.tasks import check_task, task_image_size
+
+    size = None
+    try:
+        check_task(study.task, needs_data=check_data)
+        # A prepared folder knows its size; without it the model is checked as far as it can be.
+        with contextlib.suppress(*() if check_data else (TaskError,)):
+            size = task_image_size(study.task)
+    except TaskError as error:
+        raise _under("task", error) from None
+    try:
+        check_model(study.model, size)
+    except ModelError as error:
+        raise _under("model", error) from None
+
+
+def _check_arm(arm: Arm, space: Space) -> None:
+    from robustness.hyperparameters import always_given
+    from robustness.methods import check_method, find_method
+
+    try:
+        check_method(arm.method, arm.options)
+        for name in find_method(arm.method).needs:
+            if name not in always_given(space.options) and arm.options.get(name) is None:
+                raise MethodError(f"the arm {arm.label!r} needs {name!r} in the search space, or as an option")
+    except MethodError as error:
+        raise _under("arms", error) from None
+
+
+def _under(section: str, error: RobustnessError) -> RobustnessError:
+    """The same error with the section of the study file in front, unless its words begin with that."""
+    line = str(error)
+    return type(error)(line if line.startswith((f"{section}:", f"{section}.")) else f"{section}: {line}")
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of plain values, as JSON would give them back."""
+    copy: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
+    return copy

@@ -1,0 +1,62 @@
+"""What changed between two forms of a study: whether it was only extended, or else what differs, key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from robustness.documents import shown
+
+NO_RESULT = ("description", "resources", "reference", "stop")
+"""The keys that decide no result: they may change between two runs of a study."""
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Every key that decides results and is not the same, with both values: `training.epochs: 12, now 20`."""
+    return _differences(_deciding(old), _deciding(new), "")
+
+
+def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether the new document is the old one with more configurations, replicates or arms, or the same of each."""
+    before, after = _deciding(old), _deciding(new)
+    arms_before, arms_after = before.pop("arms", {}), after.pop("arms", {})
+    if any(arms_after.get(label) != arm for label, arm in arms_before.items()):
+        return False
+    sampling_before, sampling_after = dict(before.pop("sampling", {})), dict(after.pop("sampling", {}))
+    for key in ("configurations", "replicates"):
+        less, more = sampling_before.pop(key, None), sampling_after.pop(key, None)
+        # A grid without a number of configurations has all of them.
+        if more is not None and (less is None or more < less):
+            return False
+    return before == after and sampling_before == sampling_after
+
+
+def _deciding(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides results, with the arms by label, since their order decides nothing."""
+    kept = {key: value for key, value in document.items() if key not in NO_RESULT}
+    kept["arms"] = {arm["label"]: arm for arm in document.get("arms", [])}
+    return kept
+
+
+_ABSENT = object()
+
+
+def _differences(old: Any, new: Any, path: str) -> list[str]:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        found: list[str] = []
+        for key in [*old, *(key for key in new if key not in old)]:
+            place = f"{path}.{key}" if path else str(key)
+            found += _differences(old.get(key, _ABSENT), new.get(key, _ABSENT), place)
+        return found
+    if old is _ABSENT:
+        return [f"{path}: not there before, now {shown(new)}"]
+    if new is _ABSENT:
+        return [f"{path}: {shown(old)}, now gone"]
+    same = _same_number(old, new) or (old == new and type(old) is type(new))
+    return [] if same else [f"{path}: {shown(old)}, now {shown(new)}"]
+
+
+def _same_number(old: Any, new: Any) -> bool:
+    """1 and 1.0 are the same, as they may become in a database; 1 and true are not."""
+    numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (old, new))
+    return numbers and old == new

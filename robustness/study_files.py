@@ -1,0 +1,49 @@
+"""Where study files and search spaces are found: by path, or by name among those that come with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError, one_of
+
+SUFFIXES = (".yaml", ".yml")
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def bundled(kind: str) -> Path:
+    """The folder of the bundled `studies` or `search_spaces`: in the source tree, or else in the installed package."""
+    tree = _PACKAGE.parent
+    return tree / kind if (tree / "pyproject.toml").is_file() else _PACKAGE / "bundled" / kind
+
+
+def bundled_names(kind: str) -> list[str]:
+    """The names of the bundled `studies` or `search_spaces`."""
+    return sorted(path.stem for path in bundled(kind).glob("*.yaml"))
+
+
+def find_study(name_or_path: str) -> Path:
+    """The file of a study: an existing path, or a bundled study's name."""
+    return _find(name_or_path, Path(), "studies", "study", StudyFileError)
+
+
+def find_space(name_or_path: str, folder: Path) -> Path:
+    """The file of a search space: a path seen from the study's folder, or a bundled space's name."""
+    return _find(name_or_path, folder, "search_spaces", "search space", SearchSpaceError)
+
+
+def _find(name_or_path: str, folder: Path, kind: str, words: str, error: type[RobustnessError]) -> Path:
+    is_path = "/" in name_or_path or "\\" in name_or_path or name_or_path.endswith(SUFFIXES)
+    path = folder / name_or_path
+    try:
+        if is_path:
+            if not path.exists():
+                raise error(f"{path}: there is no such file")
+            if path.is_dir():
+                raise error(f"{path}: is a folder, not a {words} file")
+            return path
+    except (OSError, ValueError):
+        raise error(f"{name_or_path[:200]!r}: no file can have this name") from None
+    if name_or_path in bundled_names(kind):
+        return bundled(kind) / f"{name_or_path}.yaml"
+    raise error(f"{one_of(words, name_or_path, bundled_names(kind))}; a file of your own is given as a path to .yaml")

@@ -1,0 +1,186 @@
+"""What a study file may say, section by section; `robustness schema` prints the JSON schema of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from robustness.trial import BUILT_IN_TRAINABLE
+
+METRICS = ("validation_auc", "validation_accuracy", "train_auc", "train_accuracy")
+"""The measures by which the built-in trainable's epochs can be judged: between 0 and 1, higher is better."""
+
+Outcome = Literal["learned_nothing", "good"]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class Section(BaseModel):
+    """A mapping in which every key is known, and text is never taken for a number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+
+class Sampling(Section):
+    """How configurations are drawn from the search space."""
+
+    strategy: Literal["random", "grid", "sobol"] = "random"
+    """`random` (without repeats where the space is finite), `grid` (every combination) or `sobol` (quasi-random)."""
+    configurations: int | None = Field(default=None, ge=1, le=1_000_000)
+    """How many configurations are drawn; a grid may leave it out and takes all."""
+    replicates: int = Field(default=1, ge=1, le=10_000)
+    """How often each configuration is trained, each time with other random streams."""
+    seed: int = Field(default=0, ge=0, le=2**63 - 1)
+    """Where everything random in the study comes from."""
+
+    @model_validator(mode="after")
+    def _count_is_given(self) -> Sampling:
+        if self.configurations is None and self.strategy != "grid":
+            raise ValueError(f"configurations is missing: say how many the {self.strategy} strategy draws")
+        return self
+
+
+class LearnedNothing(Section):
+    """When a trial has learned nothing: exactly one of the two keys."""
+
+    no_better_than_untrained: float | None = Field(default=None, gt=0, lt=0.5)
+    """0.01: not above the 99 % point of untrained networks judged in the same way. For the built-in trainable."""
+    below: float | None = None
+    """A fixed number: the metric stays below it."""
+
+    @model_validator(mode="after")
+    def _one_of_the_two(self) -> LearnedNothing:
+        if (self.no_better_than_untrained is None) is (self.below is None):
+            raise ValueError("needs exactly one of no_better_than_untrained and below")
+        return self
+
+
+class Good(Section):
+    """When a trial is good."""
+
+    at_least: float
+    """The metric reaches this number."""
+
+
+class Outcomes(Section):
+    """What counts as success and as failure."""
+
+    metric: str = Field(default="validation_auc", min_length=1, max_length=100)
+    """The measure by which an epoch is judged; higher is better."""
+    epoch: Literal["best", "last"] = "best"
+    """Which epoch a trial is judged at."""
+    learned_nothing: LearnedNothing
+    good: Good
+    primary: Outcome = "learned_nothing"
+    """The one outcome that the study's verdict is about."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> Outcomes:
+        below = self.learned_nothing.below
+        if below is not None and below > self.good.at_least:
+            raise ValueError(
+                f"learned_nothing.below ({below}) must not be above good.at_least ({self.good.at_least}): "
+                "a trial would be both"
+            )
+        return self
+
+
+class Resources(Section):
+    """What one trial takes; decides no result."""
+
+    cpu: float = Field(default=1.0, gt=0)
+    """CPU cores; a whole number from 1 on, as Ray wants it."""
+    gpu: float | Literal["auto"] = 0.0
+    """GPUs: 0, a whole number, a share 1/k, or `auto` (from the memory that a trial needs)."""
+    memory: float | None = Field(default=None, gt=0)
+    """Main memory in GB that a trial reserves."""
+    max_attempts: int = Field(default=3, ge=1, le=100)
+    """How often a trial whose worker died is tried."""
+    trial_timeout: float | None = Field(default=None, gt=0)
+    """Seconds after which a trial is ended as timed out."""
+
+    @model_validator(mode="after")
+    def _shares(self) -> Resources:
+        if self.cpu > 1 and self.cpu != int(self.cpu):
+            raise ValueError(f"cpu must be a whole number from 1 on, found {self.cpu}")
+        if self.gpu == "auto":
+            return self
+        if self.gpu < 0 or (self.gpu > 1 and self.gpu != int(self.gpu)):
+            raise ValueError(f"gpu must be 0, a whole number, a share 1/k or auto, found {self.gpu}")
+        if 0 < self.gpu < 1 and not 0.98 <= self.gpu * math.ceil(round(1 / self.gpu, 1)) <= 1.0005:
+            near = max(2, round(1 / self.gpu))
+            raise ValueError(f"gpu must be 1/k: {self.gpu} is not, 1/{near} is {1 / near:.4g}")
+        return self
+
+
+class Stop(Section):
+    """When a sweep may end early: as soon as the paired difference is decided, by an anytime-valid rule."""
+
+    outcome: Outcome | None = None
+    """The outcome whose difference is watched; the primary one if left out."""
+    level: float = Field(default=0.05, gt=0, lt=1)
+    """The chance of stopping for a difference that is not there."""
+    minimum_pairs: int = Field(default=10, ge=1)
+    """No stop before so many finished pairs."""
+
+
+class Reference(Section):
+    """Figures from elsewhere, say a paper's, that the report shows beside the study's own; decides no result."""
+
+    label: str = "paper"
+    """What the report calls them."""
+    pairs: int | None = Field(default=None, ge=1)
+    """How many pairs they come from."""
+    learned_nothing: dict[str, Fraction] = {}
+    """For each arm, the fraction that learned nothing."""
+    good: dict[str, Fraction] = {}
+    """For each arm, the fraction that was good."""
+    winners: dict[str, dict[str, str | int | float | bool | None]] = {}
+    """For each arm, its best configuration."""
+    auc_after_referral: dict[str, list[Fraction]] = {}
+    """For each arm, the AUC after 0, 10, 20 and 30 % of the pictures were referred."""
+    figures: dict[str, Any] = {}
+    """Anything else, as plain values."""
+
+
+class StudyFile(Section):
+    """A study: a task, a model, arms, a search space, how it is sampled and trained, what counts as success."""
+
+    model_config = ConfigDict(title="A robustness study")
+
+    name: str
+    """The study's name in the store and the report."""
+    description: str = ""
+    """What it is for, in a sentence or two."""
+    trainable: str = Field(default=BUILT_IN_TRAINABLE, pattern=r"^[^\s:]+:[^\s:]+$")
+    """`package.module:function` of your own training code; `task`, `model` and `training` are then yours as well."""
+    task: dict[str, Any] | None = None
+    """The data: `{name: synthetic_fundus, image_size: 32, ...}`."""
+    model: dict[str, Any] | None = None
+    """The network: `{name: vgg_small, base_channels: 16, ...}`."""
+    arms: list[str | dict[str, Any]] = Field(min_length=1)
+    """What is compared: names of methods, or mappings `{name: label, method: mfvi, initial_rho: -6}`."""
+    space: str | dict[str, Any]
+    """A search space: the name of a bundled one, a path ending in .yaml, or the space itself."""
+    sampling: Sampling
+    training: dict[str, Any] | None = None
+    """How a trial is trained: `{epochs: 12, ...}`."""
+    outcomes: Outcomes
+    resources: Resources = Resources()
+    reference: Reference | None = None
+    stop: Stop | None = None
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON schema of study files, with the built-in trainable's training options in it."""
+    from robustness.training_options import TrainingOptions
+
+    schema = StudyFile.model_json_schema()
+    training = TrainingOptions.model_json_schema()
+    schema.setdefault("$defs", {})["TrainingOptions"] = {**training, "additionalProperties": True}
+    schema["properties"]["training"] = {
+        "$ref": "#/$defs/TrainingOptions",
+        "description": schema["properties"]["training"].get("description", ""),
+    }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,108 @@
+"""The tasks: where pictures and labels come from.
+
+A task is a module with a pydantic model `Options` (`extra="forbid"`) and a function `load(options) -> TaskData`. It may
+have `check(options)`, which raises `TaskError` if something it needs is missing, and `image_size(options)`, which gives
+the side of a picture or None, both without reading the data. The bundled tasks are named by their module, a user's own
+by `package.module`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from robustness.errors import TaskError, one_of
+from robustness.tasks.records import Split, TaskData
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+__all__ = ["TASKS", "Split", "TaskData", "check_task", "load_task", "provide_task", "task_image_size"]
+
+TASKS = ("npz", "retinopathy", "synthetic_fundus")
+"""The bundled tasks, each a module of this package."""
+
+_loaded: dict[str, TaskData] = {}
+
+
+def check_task(options: Mapping[str, Any], needs_data: bool = True) -> None:
+    """Raise `TaskError` unless the task exists, its options are right and what it needs is there; reads no data.
+
+    With `needs_data=False` the data may be elsewhere: only the name and the options are checked.
+    """
+    task = _find(options)
+    read = _read(task, options)
+    if needs_data and hasattr(task, "check"):
+        task.check(read)
+
+
+def load_task(options: Mapping[str, Any]) -> TaskData:
+    """The data of the task `{"name": ..., **options}`; asked for again in the same process, the same object."""
+    key = _key(options)
+    if key not in _loaded:
+        task = _find(options)
+        _loaded[key] = task.load(_read(task, options))
+    return _loaded[key]
+
+
+def provide_task(options: Mapping[str, Any], data: TaskData) -> None:
+    """Make `load_task(options)` give this data in this process, say arrays that lie in shared memory."""
+    _loaded[_key(options)] = data
+
+
+def task_image_size(options: Mapping[str, Any]) -> int | None:
+    """The side of the task's pictures in pixels, or None if only loading would tell; raises as `check_task` does."""
+    task = _find(options)
+    read = _read(task, options)
+    if not hasattr(task, "image_size"):
+        return None
+    size: int | None = task.image_size(read)
+    return size
+
+
+def _key(options: Mapping[str, Any]) -> str:
+    return json.dumps(dict(options), sort_keys=True, default=str)
+
+
+def _find(options: Mapping[str, Any]) -> ModuleType:
+    name = options.get("name")
+    if not isinstance(name, str) or not name:
+        raise TaskError(f"task: needs a name, one of {', '.join(TASKS)}, or package.module of your own")
+    if name not in TASKS and "." not in name:
+        raise TaskError(f"task: {one_of('task', name, TASKS)}")
+    module_name = f"{__name__}.{name}" if name in TASKS else name
+    try:
+        task = importlib.import_module(module_name)
+    except (ImportError, ValueError) as error:
+        raise TaskError(f"task: cannot import {name!r} ({error})") from error
+    for needed in ("Options", "load"):
+        if not hasattr(task, needed):
+            raise TaskError(f"task: the module {name!r} has no {needed!r}")
+    return task
+
+
+def _read(task: ModuleType, options: Mapping[str, Any]) -> BaseModel:
+    from pydantic import ValidationError
+
+    rest = {key: value for key, value in options.items() if key != "name"}
+    try:
+        read: BaseModel = task.Options.model_validate(rest)
+    except ValidationError as error:
+        line = _first_fault(error, tuple(task.Options.model_fields))
+        raise TaskError(f"task {options['name']!r}: {line}") from None
+    return read
+
+
+def _first_fault(error: ValidationError, fields: tuple[str, ...]) -> str:
+    """One line for the first thing that is wrong: the key, the value and what is right."""
+    fault = error.errors(include_url=False)[0]
+    where = ".".join(map(str, fault["loc"]))
+    if fault["type"] == "extra_forbidden":
+        return one_of("key", where, fields)
+    if fault["type"] == "missing":
+        return f"the key {where!r} is missing"
+    message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+    return f"{where}: {message}" if not where else f"{where} is {fault['input']!r}, but {message}"

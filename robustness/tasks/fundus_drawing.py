@@ -1,0 +1,233 @@
+"""Drawing of fundus photographs: retina, optic disc, vessels and the lesions of diabetic retinopathy.
+
+Everything but the retina's edge is a sum of Gaussian spots. A spot is the product of a function of x and one of y, so
+all spots of a picture are drawn by one matrix product [size, spots] @ [spots, size], at any size. Coordinates go from
+-1 to 1; lengths are in half widths of the picture.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float32]
+
+CHUNK = 64
+"""Pictures whose features are drawn from one random stream; fixed, so that a longer set begins with a shorter one."""
+
+MICROANEURYSMS = (0.5, 4.0, 6.0, 9.0, 11.0)
+HAEMORRHAGES = (0.2, 0.8, 3.0, 6.0, 9.0)
+EXUDATES = (0.3, 0.8, 3.0, 6.0, 9.0)
+"""Mean numbers of the lesions for the grades 0 to 4."""
+
+SKIN = np.array([[0.82, 0.46, 0.24], [0.66, 0.30, 0.17]], dtype=np.float32)
+"""The retina's colour as the two cameras see it: [camera, channel]."""
+VESSELS = 8
+
+
+class Spots(NamedTuple):
+    """Gaussian spots: each field is [pictures, spots]; a spot that is not there has the strength 0."""
+
+    x: Floats
+    y: Floats
+    radius: Floats
+    strength: Floats
+
+
+class Features(NamedTuple):
+    """What is to be seen in each of `CHUNK` pictures."""
+
+    camera: NDArray[np.int64]
+    colour: Floats
+    """[pictures, 3]"""
+    texture: Spots
+    disc: Spots
+    macula: Spots
+    vessels: Spots
+    dark: Spots
+    """Microaneurysms, haemorrhages, and pigment that means nothing."""
+    bright: Spots
+    """Exudates, and drusen that mean nothing."""
+    blur: Floats
+    """[pictures], standard deviation of the blur; 0 for a sharp picture."""
+    light: Floats
+    """[pictures], 1 for a well lit picture."""
+    artefact: Spots
+
+
+def draw_features(grades: NDArray[np.int64], size: int, poor: float, rng: np.random.Generator) -> Features:
+    """What pictures of eyes of these grades show; a share `poor` of them is blurred, dark or has an artefact.
+
+    The size decides only of how many spots a vessel is made: the same random numbers show the same eyes at any size.
+    """
+    n = len(grades)
+    side = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)  # right and left eyes in turn
+    camera = rng.integers(2, size=n)
+    colour = SKIN[camera] * (1 + rng.normal(0, 0.07, (n, 1)) + rng.normal(0, 0.03, (n, 3)))
+    disc_x, disc_y = side * rng.uniform(0.38, 0.56, n), rng.uniform(-0.12, 0.12, n)
+    macula_x, macula_y = disc_x - side * rng.uniform(0.48, 0.58, n), disc_y + rng.uniform(0.0, 0.1, n)
+    fault = np.where(rng.random(n) < poor, rng.integers(1, 4, size=n), 0)
+    return Features(
+        camera=camera,
+        colour=colour.astype(np.float32),
+        texture=_spots(
+            rng.uniform(-0.9, 0.9, (n, 6)),
+            rng.uniform(-0.9, 0.9, (n, 6)),
+            rng.uniform(0.25, 0.5, (n, 6)),
+            rng.normal(0, 0.07, (n, 6)),
+        ),
+        disc=_one_spot(disc_x, disc_y, rng.uniform(0.085, 0.11, n), rng.uniform(2.0, 3.0, n)),
+        macula=_one_spot(macula_x, macula_y, rng.uniform(0.12, 0.18, n), rng.uniform(0.2, 0.4, n)),
+        vessels=_vessels(disc_x, disc_y, side, min(max(40, size * 5 // 4), 320), rng),
+        dark=_join(
+            _scattered(np.take(MICROANEURYSMS, grades), (0.014, 0.024), (1.0, 2.0), rng),
+            _scattered(np.take(HAEMORRHAGES, grades), (0.024, 0.055), (0.8, 2.0), rng),
+            _scattered(np.full(n, 1.5), (0.02, 0.06), (0.2, 0.7), rng),
+        ),
+        bright=_join(
+            _clustered(np.take(EXUDATES, grades), macula_x, macula_y, rng),
+            _scattered(np.full(n, 1.5), (0.015, 0.04), (0.3, 0.9), rng),
+        ),
+        blur=np.where(fault == 1, rng.uniform(0.05, 0.11, n), 0.0).astype(np.float32),
+        light=np.where(fault == 2, rng.uniform(0.2, 0.45, n), 1.0).astype(np.float32),
+        artefact=_one_spot(
+            rng.uniform(-0.9, 0.9, n),
+            rng.uniform(-0.9, 0.9, n),
+            rng.uniform(0.2, 0.5, n),
+            np.where(fault == 3, rng.uniform(0.6, 1.5, n), 0.0),
+        ),
+    )
+
+
+def draw_pictures(features: Features, size: int, noise: Floats) -> NDArray[np.uint8]:
+    """The pictures [n, size, size, 3] of these features; `noise` is standard normal, of the same shape."""
+    axis = ((2 * np.arange(size) + 1) / size - 1).astype(np.float32)
+    x, y = axis[None, None, :], axis[None, :, None]
+    camera = features.camera[:, None, None]
+    radius_squared = x * x + y * y
+    shade = 1.08 - 0.35 * radius_squared + _paint(features.texture, axis)
+    picture: Floats = features.colour[:, None, None, :] * shade[..., None].astype(np.float32)
+    picture *= 1 - _cover(features.macula, axis) * np.array([0.5, 0.7, 0.7], dtype=np.float32)
+    picture = _blend(picture, _cover(features.disc, axis), (1.0, 0.86, 0.56))
+    picture *= 1 - _cover(features.vessels, axis) * np.array([0.35, 0.6, 0.5], dtype=np.float32)
+    picture *= 1 - _cover(features.dark, axis) * np.array([0.45, 0.85, 0.75], dtype=np.float32)
+    picture = _blend(picture, _cover(features.bright, axis), (1.0, 0.92, 0.55))
+    for row in np.flatnonzero(features.blur):
+        kernel = _blur_matrix(axis, float(features.blur[row]))
+        picture[row] = np.einsum("ab,bcd->acd", kernel, np.einsum("ab,cbd->cad", kernel, picture[row]))
+    picture *= features.light[:, None, None, None]
+    picture = _blend(picture, 0.8 * _cover(features.artefact, axis), (0.85, 0.88, 0.95))
+    # One camera shows the whole round of the retina, the other cuts it off above and below.
+    edge = np.where(camera == 0, 0.96, 1.04) - np.sqrt(radius_squared)
+    edge = np.minimum(edge, np.where(camera == 0, 2.0, 0.86) - np.abs(y))
+    picture *= np.clip(edge * size / 2 + 0.5, 0, 1)[..., None]
+    picture += 0.02 * noise
+    return (255 * np.clip(picture, 0, 1) + 0.5).astype(np.uint8)
+
+
+def _spots(
+    x: NDArray[np.float64], y: NDArray[np.float64], radius: NDArray[np.float64], strength: NDArray[np.float64]
+) -> Spots:
+    return Spots(*(value.astype(np.float32) for value in (x, y, radius, strength)))
+
+
+def _one_spot(
+    x: NDArray[np.float64], y: NDArray[np.float64], radius: NDArray[np.float64], strength: NDArray[np.float64]
+) -> Spots:
+    return _spots(x[:, None], y[:, None], radius[:, None], strength[:, None])
+
+
+def _join(*parts: Spots) -> Spots:
+    return Spots(*(np.concatenate(fields, axis=1) for fields in zip(*parts, strict=True)))
+
+
+def _present(mean: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which of the places for spots are taken: Poisson numbers of these means, [pictures, places]."""
+    number = rng.poisson(mean)
+    return np.arange(max(1, int(number.max()))) < number[:, None]
+
+
+def _scattered(
+    mean: NDArray[np.float64], radius: tuple[float, float], strength: tuple[float, float], rng: np.random.Generator
+) -> Spots:
+    """Spots anywhere on the retina."""
+    present = _present(mean, rng)
+    distance = 0.85 * np.sqrt(rng.random(present.shape))
+    angle = rng.uniform(0, 2 * np.pi, present.shape)
+    return _spots(
+        distance * np.cos(angle),
+        distance * np.sin(angle),
+        rng.uniform(*radius, present.shape),
+        rng.uniform(*strength, present.shape) * present,
+    )
+
+
+def _clustered(
+    mean: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator
+) -> Spots:
+    """Exudates: near the macula, in a cluster of their own."""
+    present = _present(mean, rng)
+    centre_x, centre_y = x + rng.normal(0, 0.2, len(x)), y + rng.normal(0, 0.2, len(y))
+    return _spots(
+        centre_x[:, None] + rng.normal(0, 0.2, present.shape),
+        centre_y[:, None] + rng.normal(0, 0.2, present.shape),
+        rng.uniform(0.016, 0.04, present.shape),
+        rng.uniform(0.8, 2.0, present.shape) * present,
+    )
+
+
+def _vessels(
+    x: NDArray[np.float64], y: NDArray[np.float64], side: NDArray[np.float64], points: int, rng: np.random.Generator
+) -> Spots:
+    """Vessels that leave the optic disc and bend round the macula, each a row of so many overlapping spots."""
+    n = len(x)
+    # Two thick and two thin ones above, and the same below, measured from the direction of the macula.
+    start = np.array([1.9, 1.2, 2.4, 1.5, -1.9, -1.2, -2.4, -1.5]) + rng.normal(0, 0.15, (n, VESSELS))
+    bend = np.sign(start) * rng.uniform(-1.3, -0.5, (n, VESSELS))
+    length = rng.uniform(1.1, 1.7, (n, VESSELS))
+    width = np.array([0.02, 0.012, 0.012, 0.009] * 2) * rng.uniform(0.8, 1.2, (n, VESSELS))
+    along = np.linspace(0, 1, points)
+    angle = start[:, :, None] + bend[:, :, None] * along + 0.1 * np.sin(9 * along + start[:, :, None] * 7)
+    step = length[:, :, None] / points
+    across = x[:, None, None] - side[:, None, None] * np.cumsum(step * np.cos(angle), axis=2)
+    down = y[:, None, None] + np.cumsum(step * np.sin(angle), axis=2)
+    thin = width[:, :, None] * (1 - 0.6 * along)
+    # Spots of standard deviation w, set at a distance d, add up along the line to sqrt(2 pi) w / d.
+    strength = 1.5 * np.minimum(1.0, step / (np.sqrt(2 * np.pi) * thin)) * np.ones_like(angle)
+    flat = (n, VESSELS * points)
+    return _spots(across.reshape(flat), down.reshape(flat), thin.reshape(flat), strength.reshape(flat))
+
+
+def _paint(spots: Spots, axis: Floats) -> Floats:
+    """The sum of the spots at each pixel: [pictures, size, size].
+
+    A pixel shows the mean over its square, as wide a blur as a Gaussian of 1 / sqrt(12) pixels: a spot smaller than a
+    pixel becomes as wide as that and as much fainter.
+    """
+    pixel = 2 / len(axis)
+    variance = spots.radius**2 + pixel**2 / 12
+    strength = spots.strength * spots.radius**2 / variance
+    horizontal = np.exp(-((axis - spots.x[..., None]) ** 2) / (2 * variance[..., None]))
+    vertical = np.exp(-((axis - spots.y[..., None]) ** 2) / (2 * variance[..., None])) * strength[..., None]
+    painted: Floats = vertical.transpose(0, 2, 1) @ horizontal
+    return painted
+
+
+def _cover(spots: Spots, axis: Floats) -> Floats:
+    """How far the spots hide what lies under them, from 0 to 1: [pictures, size, size, 1]."""
+    covered: Floats = 1 - np.exp(-_paint(spots, axis))
+    return covered[..., None]
+
+
+def _blend(picture: Floats, cover: Floats, colour: tuple[float, float, float]) -> Floats:
+    blended: Floats = picture + cover * (np.array(colour, dtype=np.float32) - picture)
+    return blended
+
+
+def _blur_matrix(axis: Floats, deviation: float) -> Floats:
+    """The Gaussian blur along one axis as a matrix whose rows sum to 1: [size, size]."""
+    kernel = np.exp(-((axis[:, None] - axis[None, :]) ** 2) / (2 * deviation**2))
+    blurred: Floats = (kernel / kernel.sum(axis=1, keepdims=True)).astype(np.float32)
+    return blurred
