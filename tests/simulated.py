@@ -68,3 +68,23 @@ def faulty(trial: Trial) -> Iterator[EpochResult]:
     if fault == "hangs":
         time.sleep(3600)
     yield EpochResult(3, {trial.metric: 0.7, "loss": 0.5})
+
+
+def meets(trial: Trial) -> Iterator[EpochResult]:
+    """Configurations 0 to 3 wait until all of them have begun; any other notes how many of them had left."""
+    folder = Path(str(trial.training["folder"]))
+    if trial.configuration < 4:
+        (folder / f"{trial.configuration}.begun").touch()
+        for other in range(4):
+            wait_for(folder / f"{other}.begun")
+        (folder / f"{trial.configuration}.left").touch()
+    else:
+        (folder / f"{trial.configuration}.saw").write_text(str(len(list(folder.glob("*.left")))))
+    yield EpochResult(1, {trial.metric: 0.5})
+
+
+def never_ends(trial: Trial) -> Iterator[EpochResult]:
+    """Begins, leaves a mark and sleeps."""
+    (Path(str(trial.training["folder"])) / f"{trial.configuration}.begun").touch()
+    time.sleep(3600)
+    yield EpochResult(1, {trial.metric: 0.5})

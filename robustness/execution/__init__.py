@@ -20,6 +20,8 @@ class Share:
 
     cpu: float = 1.0
     gpu: float = 0.0
+    memory: float = 0.0
+    """Main memory in GB that is kept free for it; 0 is any."""
 
     @property
     def threads(self) -> int:

@@ -91,7 +91,8 @@ class TrialWorker(tune.Trainable):  # type: ignore[misc]
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> tune.PlacementGroupFactory:
         share: Share = config[ASSIGNMENT].share
-        return tune.PlacementGroupFactory([{"CPU": share.cpu, **({"GPU": share.gpu} if share.gpu else {})}])
+        amounts = {"CPU": share.cpu, "GPU": share.gpu, "memory": share.memory * 1e9}
+        return tune.PlacementGroupFactory([{name: amount for name, amount in amounts.items() if amount}])
 
 
 def _events(assignment: Assignment) -> Iterator[Started | EpochResult | Ending]:

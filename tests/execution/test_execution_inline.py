@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from recording import Recording
+
+from robustness.execution import Terms, never
+from robustness.execution.attempts import is_out_of_memory
+from robustness.execution.inline import InlineExecutor
+from robustness.trial import Trial
+
+
+def faulty(number: int, fault: str | None, **training: object) -> Trial:
+    return Trial(
+        "study", 0, number, "arm", hyperparameters={"fault": fault}, training=training, trainable="simulated:faulty"
+    )
+
+
+def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> None:
+    faults = [None, "raises", "out_of_memory", "cpu_memory", "diverges", "nan", "hangs", None]
+    heard = Recording()
+    trials = (faulty(number, fault, folder=str(tmp_path)) for number, fault in enumerate(faults))
+    InlineExecutor().run(trials, heard, Terms(max_attempts=2, trial_timeout=1.0))
+    assert list(heard.statuses().values()) == [
+        "finished",
+        "failed",
+        "out_of_memory",
+        "out_of_memory",
+        "diverged",
+        "diverged",
+        "timed_out",
+        "finished",
+    ]
+    # Only the trial that raised was worth another attempt.
+    tries = [len((tmp_path / f"{number}.attempts").read_text().split()) for number in range(len(faults))]
+    assert tries == [1, 2, 1, 1, 1, 1, 1, 1]
+
+
+def test_a_failure_carries_its_traceback() -> None:
+    heard = Recording()
+    InlineExecutor().run(iter([faulty(0, "raises")]), heard, Terms(max_attempts=1))
+    error = heard.endings[faulty(0, None).key].error
+    assert error is not None
+    assert "ValueError: a fault on purpose" in error
+    assert "simulated.py" in error
+
+
+def test_a_diverged_trial_keeps_the_epochs_before() -> None:
+    heard = Recording()
+    InlineExecutor().run(iter([faulty(0, "diverges"), faulty(1, "nan")]), heard, Terms())
+    assert [len(epochs) for epochs in heard.epochs.values()] == [1, 2]
+
+
+def test_a_stop_gives_up_the_running_trial_and_starts_no_other() -> None:
+    heard = Recording()
+    trials = (Trial("study", 0, number, "arm", trainable="simulated:quick") for number in range(3))
+    InlineExecutor().run(trials, heard, Terms(), lambda: len(heard.epochs) == 2)
+    assert heard.statuses() == {0: "finished"}
+    assert len(heard.starts) == 2
+
+
+def test_a_trainable_that_does_not_exist_is_not_tried_again() -> None:
+    heard = Recording()
+    InlineExecutor().run(iter([Trial("study", 0, 0, "arm", trainable="no.such:thing")]), heard, Terms(), never)
+    (ending,) = heard.endings.values()
+    assert ending.status == "failed"
+    assert [attempt for attempt, _ in next(iter(heard.starts.values()))] == [1]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError(), True),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"), True),
+        (RuntimeError("the size of tensor a must match"), False),
+        (ValueError("out of memory"), False),
+    ],
+)
+def test_out_of_memory_is_known_by_its_words(error: Exception, expected: bool) -> None:
+    assert is_out_of_memory(error) is expected
+
+
+def test_torch_s_own_allocator_error_is_known() -> None:
+    import torch
+
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**56, dtype=torch.float64)
+    assert is_out_of_memory(caught.value)
+    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from recording import Recording
+from simulated import wait_for
+
+from robustness.execution import Share, Started, Terms, never
+from robustness.execution.inline import InlineExecutor
+from robustness.execution.tune import TuneExecutor
+from robustness.trial import EpochResult, Trial, TrialKey
+
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.usefixtures("local_ray")]
+
+
+def quick(count: int) -> Iterator[Trial]:
+    return (Trial("study", 0, number, "arm", trainable="simulated:quick") for number in range(count))
+
+
+def test_two_workers_tell_what_inline_tells() -> None:
+    inline, tune = Recording(), Recording()
+    InlineExecutor().run(quick(8), inline, Terms())
+    TuneExecutor(workers=2).run(quick(8), tune, Terms())
+    assert tune.epochs == inline.epochs
+    assert tune.statuses() == inline.statuses()
+
+
+def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> None:
+    faults = [None, "raises", "out_of_memory", "killed", "nan", "hangs", "killed_once", None, None]
+    expected = ["finished", "failed", "out_of_memory", "failed", "diverged", "timed_out", *["finished"] * 3]
+    trials = (
+        Trial(
+            "study",
+            0,
+            number,
+            "arm",
+            hyperparameters={"fault": fault},
+            training={"folder": str(tmp_path)},
+            trainable="simulated:faulty",
+        )
+        for number, fault in enumerate(faults)
+    )
+    heard = Recording()
+    TuneExecutor(workers=3).run(trials, heard, Terms(max_attempts=2, trial_timeout=5.0))
+    assert heard.statuses() == dict(enumerate(expected))
+    processes = [(tmp_path / f"{number}.attempts").read_text().split() for number in range(len(faults))]
+    assert [len(tried) for tried in processes] == [1, 2, 1, 2, 1, 1, 2, 1, 1]
+    attempts = [attempt for attempt, _ in heard.starts[TrialKey(6, "arm")]]
+    assert attempts == [1, 2]
+    # A process that ran out of memory runs nothing after it.
+    spent = processes[2][0]
+    assert sum(spent in tried for tried in processes[3:]) == 0
+
+
+def test_four_half_gpus_run_at_once_and_a_whole_one_waits(tmp_path: Path) -> None:
+    """Each of four trials waits for the other three, so they end only if all four run together."""
+    trials = [
+        Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="simulated:meets")
+        for number in range(5)
+    ]
+    heard = Recording()
+
+    def share(trial: Trial) -> Share:
+        return Share(cpu=1, gpu=1.0 if trial.configuration == 4 else 0.5)
+
+    TuneExecutor().run(iter(trials), heard, Terms(share=share, max_attempts=1))
+    assert set(heard.statuses().values()) == {"finished"}
+    devices = [heard.starts[trial.key][0][1].device for trial in trials]
+    assert sorted(devices[:4]) == ["gpu 0", "gpu 0", "gpu 1", "gpu 1"]
+    assert devices[4] in ("gpu 0", "gpu 1")
+    # Four halves are all there is: a fifth trial saw at least one of them leave before it began.
+    assert (tmp_path / "4.saw").read_text() != "0"
+
+
+class Refusing(Recording):
+    """An observer that fails at the second epoch it hears of."""
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        super().epoch(key, result)
+        if sum(map(len, self.epochs.values())) == 2:
+            raise RuntimeError("the disk is full")
+
+
+def test_an_error_in_the_driver_ends_the_run_cleanly_and_is_raised() -> None:
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        TuneExecutor(workers=2).run(quick(40), Refusing(), Terms())
+    heard = Recording()
+    TuneExecutor(workers=2).run(quick(4), heard, Terms())
+    assert len(heard.endings) == 4
+
+
+def test_a_stop_in_the_midst_of_an_epoch_ends_the_run(tmp_path: Path) -> None:
+    heard = Recording()
+    trials = (
+        Trial("study", 0, n, "arm", training={"folder": str(tmp_path)}, trainable="simulated:never_ends")
+        for n in range(6)
+    )
+
+    def stop() -> bool:
+        return (tmp_path / "0.begun").exists()
+
+    TuneExecutor(workers=1).run(trials, heard, Terms(), stop)
+    wait_for(tmp_path / "0.begun")
+    assert heard.endings == {}
+
+
+def test_trials_start_in_the_order_of_the_plan() -> None:
+    order: list[int] = []
+
+    class Order(Recording):
+        def started(self, key: TrialKey, attempt: int, where: Started) -> None:
+            super().started(key, attempt, where)
+            order.append(key.configuration)
+
+    TuneExecutor(workers=1).run(quick(10), Order(), Terms(), never)
+    assert order == list(range(10))
+
+
+def test_a_worker_is_used_for_many_trials_and_seconds_are_measured() -> None:
+    heard = Recording()
+    start = time.monotonic()
+    TuneExecutor(workers=1).run(quick(10), heard, Terms())
+    assert {where.worker for ((_, where),) in heard.starts.values()} == {heard.starts[TrialKey(0, "arm")][0][1].worker}
+    assert 0 < sum(ending.seconds for ending in heard.endings.values()) < time.monotonic() - start
+
+
+def test_nothing_to_do_needs_no_ray() -> None:
+    TuneExecutor(address="nowhere:1").run(iter(()), Recording(), Terms())
