@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 from robustness.bnn.posteriors import Posterior
 

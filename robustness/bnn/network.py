@@ -8,7 +8,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 from robustness.bnn.layers import BayesianConvolution, BayesianLayer, BayesianLinear, MakePosterior
 from robustness.bnn.posteriors import GaussianPosterior, Noise, Posterior

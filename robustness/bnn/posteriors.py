@@ -17,7 +17,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 EULER_GAMMA = 0.57721566490153286
 MEAN_LOG_RADIUS = -(EULER_GAMMA + math.log(2.0)) / 2.0

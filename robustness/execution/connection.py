@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -64,6 +66,7 @@ def _start(address: str | None, cpus: float | None, gpus: float | None, data_byt
     for name in ("ray", "ray.tune", "ray.train"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     quiet = {"logging_level": logging.CRITICAL, "log_to_driver": False}
+    at_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         if address:
             ray.init(address=address, **quiet)
@@ -79,3 +82,7 @@ def _start(address: str | None, cpus: float | None, gpus: float | None, data_byt
     except Exception as error:
         where = f"the Ray cluster at {address!r} cannot be reached" if address else "Ray cannot be started here"
         raise RayError(f"{where}: {error}") from error
+    finally:
+        # Ray takes SIGTERM for itself; whoever started the run decides what it means.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, at_sigterm)

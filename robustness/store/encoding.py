@@ -10,18 +10,18 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from robustness.errors import StoreError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _MARK = "$float"
 
 
 def dumps(value: Any) -> str:
-    """`value` as JSON text; numpy scalars are plain numbers in it."""
+    """`value` as JSON text; numpy's numbers and arrays are plain numbers and lists in it."""
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
     except ValueError:
@@ -35,9 +35,7 @@ def loads(text: str | bytes) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
         return dict(value)
@@ -69,6 +67,8 @@ def text(value: str | None) -> str | None:
 
 def pack(array: npt.ArrayLike) -> bytes:
     """An array as compressed `.npy` bytes; an array of objects is refused."""
+    import numpy as np
+
     buffer = io.BytesIO()
     try:
         np.save(buffer, np.asarray(array), allow_pickle=False)
@@ -79,6 +79,8 @@ def pack(array: npt.ArrayLike) -> bytes:
 
 def unpack(content: bytes) -> npt.NDArray[Any]:
     """The array that `pack` was given."""
+    import numpy as np
+
     try:
         array: npt.NDArray[Any] = np.load(io.BytesIO(zlib.decompress(content)), allow_pickle=False)
     except (ValueError, EOFError, zlib.error) as error:

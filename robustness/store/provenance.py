@@ -6,11 +6,13 @@ import os
 import platform
 import shutil
 import subprocess
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 
+@cache
 def versions() -> dict[str, str]:
     """The version of Python and of every installed package."""
     found = {distribution.name: distribution.version for distribution in metadata.distributions()}

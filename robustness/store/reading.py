@@ -39,6 +39,8 @@ def trials_frame(connection: Connection, study: int) -> pd.DataFrame:
     parts = [_spread(rows, names, "hyperparameters", "hp_") for rows in _chunks(connection, statement)]
     frame = pd.concat(parts, ignore_index=True)
     frame[["metric", "seconds"]] = frame[["metric", "seconds"]].astype("float64")
+    texts = ["worker", "device", "error"]
+    frame[texts] = frame[texts].astype("string")
     frame["metric_epoch"] = frame["metric_epoch"].astype("Int64")
     for name in ("started", "ended"):
         frame[name] = pd.to_datetime(frame[name].astype("float64"), unit="s", utc=True)

@@ -11,10 +11,8 @@ from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 from robustness.errors import StoreError
 from robustness.store import encoding, provenance
 from robustness.store.schema import configurations, studies, trials
+from robustness.study_changes import differences, extends
 from robustness.trial import Trial, TrialKey
-
-FREE_KEYS = ("description", "resources", "reference", "stop")
-"""Keys of a study that decide no result, and so may change between one run and the next."""
 
 SHOWN_DIFFERENCES = 10
 
@@ -52,6 +50,7 @@ def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
         row = found.id
         if found.hash != study.hash:
             _refuse_other(study.name, found.document, document)
+        if found.document != document or found.hash != study.hash:
             connection.execute(update(studies).where(studies.c.id == row).values(document=document, hash=study.hash))
     add_trials(connection, row, study.name, plan.trials, first=0)
 
@@ -75,16 +74,13 @@ def _insert(connection: Connection, study: StudyLike, document: Mapping[str, Any
 
 
 def _refuse_other(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    from robustness.study import differences, extends
-
-    before, after = ({key: value for key, value in of.items() if key not in FREE_KEYS} for of in (old, new))
-    if before == after or extends(before, after):
+    if extends(old, new):
         return
-    found = list(differences(before, after))
+    found = differences(old, new)
     more = f"; and {len(found) - SHOWN_DIFFERENCES} more" if len(found) > SHOWN_DIFFERENCES else ""
     raise StoreError(
         f"study {name!r} is in the store with other content, so its results would not belong together: "
-        f"{'; '.join(map(str, found[:SHOWN_DIFFERENCES]))}{more} (give the study another name, or use another store)"
+        f"{'; '.join(found[:SHOWN_DIFFERENCES])}{more} (give the study another name, or use another store)"
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Insert, Table, bindparam, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Connection, Insert, Table, bindparam, delete, or_, select, update
 
 from robustness.store import encoding
 from robustness.store.buffer import Buffer, Record
@@ -19,10 +19,11 @@ TO_DO = ("planned", "running")
 
 def upsert(dialect: str, table: Table) -> Insert:
     """An insert of whole rows that replaces the row of the same primary key."""
-    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    insert: Any = importlib.import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     keys = [column.name for column in table.primary_key]
     values = {column.name: insert.excluded[column.name] for column in table.c if column.name not in keys}
-    return insert.on_conflict_do_update(index_elements=keys, set_=values)
+    statement: Insert = insert.on_conflict_do_update(index_elements=keys, set_=values)
+    return statement
 
 
 def save(connection: Connection, buffer: Buffer, ids: Mapping[TrialKey, int]) -> None:
@@ -50,7 +51,7 @@ def _put(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> No
 def _save_started(connection: Connection, records: list[tuple[int, Record]]) -> None:
     if not records:
         return
-    open_trial = select(trials.c.id).where(trials.c.id == bindparam("of_trial"), trials.c.status.in_(TO_DO))
+    open_trial = select(trials.c.id).where(_is_open())
     for table in (epochs, curves):
         connection.execute(
             delete(table).where(table.c.trial.in_(open_trial)), [{"of_trial": row} for row, _ in records]
@@ -93,9 +94,13 @@ def _update_open(connection: Connection, rows: list[dict[str, Any]]) -> None:
     """Change trials that have not ended, row by row; every row has the same keys."""
     if rows:
         changes: dict[str, Any] = {name: bindparam(f"new_{name}") for name in rows[0] if name != "of_trial"}
-        open_trial = (trials.c.id == bindparam("of_trial")) & trials.c.status.in_(TO_DO)
         named = [{name if name == "of_trial" else f"new_{name}": row[name] for name in row} for row in rows]
-        connection.execute(update(trials).where(open_trial).values(changes), named)
+        connection.execute(update(trials).where(_is_open()).values(changes), named)
+
+
+def _is_open() -> ColumnElement[bool]:
+    # An `IN` would be shorter, but is not for statements that run for many rows at once.
+    return (trials.c.id == bindparam("of_trial")) & or_(*(trials.c.status == status for status in TO_DO))
 
 
 def _epoch_row(trial: int, record: Record) -> dict[str, Any]:

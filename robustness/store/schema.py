@@ -6,6 +6,7 @@ Times are seconds since 1970 (UTC). A foreign key to a trial or study goes with 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import (
@@ -43,13 +44,20 @@ class Number(TypeDecorator[float]):
     impl = Double
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        if value is not None and dialect.name == "sqlite" and math.isnan(value):
-            return "NaN"
-        return value
+    def bind_processor(self, dialect: Dialect) -> Callable[[Any], Any] | None:
+        # Not `process_bind_param`: what that gives, the type below would make a float again.
+        return _to_sqlite if dialect.name == "sqlite" else super().bind_processor(dialect)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> float | None:  # noqa: ARG002
-        return float(value) if value.__class__ is str else value
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        return _from_sqlite if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+
+
+def _to_sqlite(value: Any) -> Any:
+    return "NaN" if value is not None and math.isnan(value) else value
+
+
+def _from_sqlite(value: Any) -> Any:
+    return float(value) if value.__class__ is str else value
 
 
 def _trial_key() -> Column[int]:

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
 from sqlalchemy import Select, delete, func, select
 
 from robustness.errors import StoreError
@@ -21,6 +20,7 @@ from robustness.store.writer import Writer
 from robustness.trial import Status, Trial, TrialKey
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
 
 

@@ -17,9 +17,9 @@ Floats: TypeAlias = NDArray[np.float32]
 CHUNK = 64
 """Pictures whose features are drawn from one random stream; fixed, so that a longer set begins with a shorter one."""
 
-MICROANEURYSMS = (0.5, 4.0, 6.0, 9.0, 11.0)
-HAEMORRHAGES = (0.2, 0.8, 3.0, 6.0, 9.0)
-EXUDATES = (0.3, 0.8, 3.0, 6.0, 9.0)
+MICROANEURYSMS = (0.5, 4.0, 6.0, 10.0, 14.0)
+HAEMORRHAGES = (0.3, 1.0, 3.0, 7.0, 11.0)
+EXUDATES = (0.3, 1.0, 3.0, 7.0, 11.0)
 """Mean numbers of the lesions for the grades 0 to 4."""
 
 SKIN = np.array([[0.82, 0.46, 0.24], [0.66, 0.30, 0.17]], dtype=np.float32)
@@ -83,7 +83,7 @@ def draw_features(grades: NDArray[np.int64], size: int, poor: float, rng: np.ran
         vessels=_vessels(disc_x, disc_y, side, min(max(40, size * 5 // 4), 320), rng),
         dark=_join(
             _scattered(np.take(MICROANEURYSMS, grades), (0.014, 0.024), (1.0, 2.0), rng),
-            _scattered(np.take(HAEMORRHAGES, grades), (0.024, 0.055), (0.8, 2.0), rng),
+            _scattered(np.take(HAEMORRHAGES, grades), (0.028, 0.065), (1.0, 2.4), rng),
             _scattered(np.full(n, 1.5), (0.02, 0.06), (0.2, 0.7), rng),
         ),
         bright=_join(
@@ -173,8 +173,8 @@ def _clustered(
     return _spots(
         centre_x[:, None] + rng.normal(0, 0.2, present.shape),
         centre_y[:, None] + rng.normal(0, 0.2, present.shape),
-        rng.uniform(0.016, 0.04, present.shape),
-        rng.uniform(0.8, 2.0, present.shape) * present,
+        rng.uniform(0.02, 0.048, present.shape),
+        rng.uniform(1.0, 2.4, present.shape) * present,
     )
 
 

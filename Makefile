@@ -1,0 +1,29 @@
+# The two commands of a fresh machine: `make quickstart` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: install test lint clean
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/installed-test: $(VENV)/installed
+	$(PIP) --editable '.[test]'
+	touch $@
+
+install: $(VENV)/installed  ## create .venv and install the project into it
+
+test: $(VENV)/installed-test  ## run all tests on up to four cores
+	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadgroup $(ARGUMENTS)
+
+lint: $(VENV)/installed-test  ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:  ## remove what the other commands made
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
