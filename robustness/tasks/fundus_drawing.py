@@ -116,7 +116,8 @@ def draw_pictures(features: Features, size: int, noise: Floats) -> NDArray[np.ui
     picture = _blend(picture, _cover(features.bright, axis), (1.0, 0.92, 0.55))
     for row in np.flatnonzero(features.blur):
         kernel = _blur_matrix(axis, float(features.blur[row]))
-        picture[row] = np.einsum("ab,bcd->acd", kernel, np.einsum("ab,cbd->cad", kernel, picture[row]))
+        across = kernel @ picture[row]
+        picture[row] = (kernel @ across.reshape(size, -1)).reshape(size, size, 3)
     picture *= features.light[:, None, None, None]
     picture = _blend(picture, 0.8 * _cover(features.artefact, axis), (0.85, 0.88, 0.95))
     # One camera shows the whole round of the retina, the other cuts it off above and below.
