@@ -20,6 +20,7 @@ COMMANDS = {
     "status": "what is planned, running, done and failed, and when it should end",
     "plan": "what a sweep would run: counts and a table of configurations",
     "prepare": "turn downloaded data into the form that trains fast",
+    "predict": "what a final model says of pictures, how sure it is, and which to refer",
     "schema": "the JSON schema of study files, for editors",
     "doctor": "what this machine has, and what is wrong with it",
 }
