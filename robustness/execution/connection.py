@@ -35,6 +35,10 @@ class RayError(RobustnessError):
     """A Ray cluster that cannot be reached or started."""
 
 
+class StartInterrupted(BaseException):
+    """SIGTERM came while Ray was being started; whoever listens for the signal has been told."""
+
+
 @contextmanager
 def environment(values: dict[str, str]) -> Iterator[None]:
     """Environment variables for the length of a block; what the user has set himself stays."""
@@ -86,10 +90,17 @@ def _start(address: str | None, cpus: float | None, gpus: float | None, data_byt
             object_store_memory=100 * _MEBIBYTE + 2 * data_bytes,
             **quiet,
         )
+    except SystemExit:
+        # Ray takes SIGTERM for itself while it starts, and this is what it makes of it.
+        ray.shutdown()
+        if not callable(at_sigterm):
+            raise
+        at_sigterm(signal.SIGTERM, None)
+        raise StartInterrupted from None
     except Exception as error:
         where = f"the Ray cluster at {address!r} cannot be reached" if address else "Ray cannot be started here"
         raise RayError(f"{where}: {error}") from error
     finally:
-        # Ray takes SIGTERM for itself; whoever started the run decides what it means.
+        # Whoever started the run decides what SIGTERM means, not Ray.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, at_sigterm)

@@ -24,7 +24,7 @@ from ray.tune.search import Searcher
 
 from robustness.execution import Ending, Observer, Started, Terms, never
 from robustness.execution.attempts import timed_out
-from robustness.execution.connection import cluster, connected, environment
+from robustness.execution.connection import StartInterrupted, cluster, connected, environment
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
 from robustness.trial import BUILT_IN_TRAINABLE, EpochResult, Trial, TrialKey
 
@@ -236,7 +236,16 @@ class TuneExecutor:
             return
         run = _Run(_with(first, trials), observer, terms, stop, self.share_data)
         cores = None if self.workers is None else math.ceil(self.workers * terms.share(first).cpu)
-        with connected(self.address, cores, self.gpus, self._data_bytes(first)), _scratch_folder() as folder:
+        try:
+            self._run(run, cores, self._data_bytes(first))
+        except StartInterrupted:
+            if not stop():
+                raise
+        if run.trouble is not None:
+            raise run.trouble
+
+    def _run(self, run: _Run, cores: int | None, data_bytes: int) -> None:
+        with connected(self.address, cores, self.gpus, data_bytes), _scratch_folder() as folder:
             pending = self.workers or max(4, math.ceil(cluster("CPU", 1)))
             with environment({"TUNE_MAX_PENDING_TRIALS_PG": str(pending)}):
                 tune.run(
@@ -256,8 +265,6 @@ class TuneExecutor:
                     verbose=0,
                     log_to_file=False,
                 )
-        if run.trouble is not None:
-            raise run.trouble
 
     def _data_bytes(self, trial: Trial) -> int:
         if not self.share_data or trial.trainable != BUILT_IN_TRAINABLE or ray.is_initialized() or self.address:
