@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from robustness.commands.running import (
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from robustness.commands.running import Interruption
+    from robustness.execution import Executor
     from robustness.plan import Plan
     from robustness.store.studies import StudyStore
     from robustness.study import Study
@@ -78,19 +80,35 @@ def _sweep(
     only: Sequence[TrialKey],
     interruption: Interruption,
 ) -> Swept:
+    from robustness.execution import StartInterrupted
     from robustness.progress import Display, Progress
-    from robustness.sweep import sweep
+    from robustness.sweep import Swept, sweep, terms_of
 
     executor = make_executor(arguments)
-    prepare_judgement(study, plan, store, executor, interruption)
-    with Display(Progress.of(store), arguments.quiet) as display:
-        return sweep(study, plan, store, executor, display, interruption, only)
+    # Nothing left to do needs no Ray.
+    session = executor.session(plan.trials[0], terms_of(study)) if store.pending() else nullcontext()
+    with suppress(StartInterrupted), session:
+        prepare_judgement(study, plan, store, executor, interruption, arguments.quiet)
+        with Display(Progress.of(store), arguments.quiet) as display:
+            return sweep(study, plan, store, executor, display, interruption, only)
+    return Swept(0, len(store.pending()), 0, decided=False)
 
 
 def prepare_judgement(
-    study: Study, plan: Plan, store: StudyStore, executor: object, interruption: Interruption
+    study: Study, plan: Plan, store: StudyStore, executor: Executor, interruption: Interruption, quiet: bool
 ) -> None:
-    """Score the study's untrained networks once, where it judges by them."""
+    """Score the study's untrained networks, once, where it judges by them."""
+    from robustness.outcomes import UNTRAINED_NOTE
+
+    if study.outcomes.learned_nothing.below is not None or store.note(UNTRAINED_NOTE) is not None:
+        return
+    from robustness.untrained import untrained_note
+
+    if not quiet:
+        print("scoring untrained networks, which a trial has to beat", file=sys.stderr, flush=True)
+    note = untrained_note(study, plan, executor, interruption)
+    if note is not None:
+        store.save_note(UNTRAINED_NOTE, note)
 
 
 def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption: Interruption) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import ray
 
 from robustness.errors import RobustnessError
+from robustness.execution import StartInterrupted
 
 _MEBIBYTE = 1 << 20
 
@@ -33,10 +34,6 @@ _QUIET = {
 
 class RayError(RobustnessError):
     """A Ray cluster that cannot be reached or started."""
-
-
-class StartInterrupted(BaseException):
-    """SIGTERM came while Ray was being started; whoever listens for the signal has been told."""
 
 
 @contextmanager
