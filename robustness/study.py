@@ -33,7 +33,7 @@ from robustness.space import Space, read_space
 from robustness.study_changes import NO_RESULT, differences, extends
 from robustness.study_files import find_space, find_study
 from robustness.study_sections import METRICS, Outcomes, Reference, Resources, Sampling, Stop, StudyFile
-from robustness.trial import BUILT_IN_TRAINABLE, find_trainable
+from robustness.trial import BUILT_IN_TRAINABLE, find_object, find_trainable
 
 __all__ = ["Arm", "Study", "differences", "extends", "load_study", "make_importable", "make_study"]
 
@@ -131,7 +131,7 @@ def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None,
             folder=folder,
         )
         make_importable(study)
-        return _checked_built_in(study, data, check_data) if study.built_in else _checked_own(study)
+        return _checked_built_in(study, data, check_data) if study.built_in else _checked_own(study, check_data)
     except RobustnessError as error:
         line = str(error)
         raise type(error)(line if line.startswith(source) else f"{source}: {line}") from None
@@ -157,7 +157,7 @@ def _read_space(entry: str | Mapping[str, Any], source: str, folder: Path | None
     return read_space(read_file(path, SearchSpaceError), str(path))
 
 
-def _checked_own(study: Study) -> Study:
+def _checked_own(study: Study, check_data: bool) -> Study:
     """A study with a trainable of the user's own, which must be there; what it is given is its own affair."""
     if study.outcomes.learned_nothing.below is None:
         raise StudyFileError(
@@ -170,6 +170,11 @@ def _checked_own(study: Study) -> Study:
     except Exception as error:
         # The user's module runs when it is imported, and anything may go wrong in it.
         raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
+    module = study.trainable.partition(":")[0]
+    if module.startswith("robustness."):
+        # The project's other trainables bring a `check(study, check_data) -> Study` of their own.
+        checked: Study = find_object(f"{module}:check", "trainable")(study, check_data)
+        return checked
     return study
 
 
