@@ -93,7 +93,9 @@ def read_idx(content: bytes) -> NDArray[np.uint8]:
         raise ValueError("not an idx file of unsigned bytes")
     dimensions = content[3]
     start = 4 + 4 * dimensions
+    if len(content) < start:
+        raise ValueError("its header is cut off")
     sizes = tuple(int(size) for size in np.frombuffer(content[4:start], dtype=">u4"))
-    if len(sizes) != dimensions or len(content) - start != prod(sizes):
+    if len(content) - start != prod(sizes):
         raise ValueError(f"{len(content)} bytes do not fit the sizes {sizes} in its header")
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(sizes)

@@ -84,7 +84,7 @@ def _held_out(labels: NDArray[np.uint8], classes: range, share: float) -> tuple[
 
 
 def _examples(pictures: Pictures, places: NDArray[np.intp], first: int) -> Examples:
-    images = torch.from_numpy(pictures.images[places].reshape(len(places), -1))
+    images = torch.from_numpy(pictures.images.reshape(len(pictures.images), -1)[places])
     return Examples(images, torch.from_numpy(pictures.labels[places].astype(np.int64) - first))
 
 
