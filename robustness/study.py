@@ -34,7 +34,7 @@ from robustness.space import Space, read_space
 from robustness.study_changes import NO_RESULT, differences, extends
 from robustness.study_files import find_space, find_study
 from robustness.study_sections import METRICS, Outcomes, Reference, Resources, Sampling, Stop, StudyFile
-from robustness.trial import BUILT_IN_TRAINABLE, find_object, find_trainable
+from robustness.trial import BUILT_IN_TRAINABLE, find_trainable
 
 __all__ = ["Arm", "Study", "differences", "extends", "load_study", "make_importable", "make_study"]
 
@@ -171,12 +171,11 @@ def _checked_own(study: Study, check_data: bool) -> Study:
     except Exception as error:
         # The user's module runs when it is imported, and anything may go wrong in it.
         raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
-    module = study.trainable.partition(":")[0]
-    if module.startswith("robustness."):
-        # The project's other trainables bring a `check(study, check_data) -> Study` of their own.
-        checked: Study = find_object(f"{module}:check", "trainable")(study, check_data)
-        return checked
-    return study
+    module = sys.modules[study.trainable.partition(":")[0]]
+    # The project's other trainables check their studies themselves, and may fill in defaults.
+    check = getattr(module, "check", None) if module.__name__.startswith("robustness.") else None
+    checked: Study | None = None if check is None else check(study, check_data)
+    return checked or study
 
 
 def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -> Study:

@@ -194,13 +194,14 @@ class Learner:
     def evaluate(self, number: int) -> tuple[list[float], list[float]]:
         """The validation and the test accuracies on the tasks 1 to `number`, each by its own head."""
         tasks = self.sequence.tasks[:number]
-        sets = [(head, part) for head, task in enumerate(tasks) for part in (task.validation, task.test)]
+        sets = [(place, part) for place, task in enumerate(tasks) for part in (task.validation, task.test)]
         inputs = [self.sequence.inputs(part.images, self.device) for _, part in sets]
-        totals: list[Tensor | float] = [0.0] * len(sets)
+        totals = [torch.zeros((), device=self.device)] * len(sets)
         for sample in range(self.options.evaluation_samples):
             draws = self.network.sample(1, StreamNoise(self.streams, (number, sample), "evaluation", self.device))
             for place, (task, _) in enumerate(sets):
-                totals[place] += self.network.logits(inputs[place], draws, self.head_of(task))[0].softmax(-1)
+                predicted = self.network.logits(inputs[place], draws, self.head_of(task))[0].softmax(-1)
+                totals[place] = totals[place] + predicted
         accuracies = [_accuracy(total, part) for total, (_, part) in zip(totals, sets, strict=True)]
         return accuracies[::2], accuracies[1::2]
 
@@ -217,6 +218,5 @@ def make_posterior(trial: Trial, options: LearningOptions, means: Tensor, sizes:
     return kind(means, rho, groups)
 
 
-def _accuracy(probabilities: Tensor | float, examples: Examples) -> float:
-    assert isinstance(probabilities, Tensor)  # noqa: S101
+def _accuracy(probabilities: Tensor, examples: Examples) -> float:
     return float((probabilities.argmax(1).cpu() == examples.labels).double().mean())
