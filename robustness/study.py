@@ -132,7 +132,7 @@ def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None,
             folder=folder,
         )
         make_importable(study)
-        return _checked_built_in(study, data, check_data) if study.built_in else _checked_own(study)
+        return _checked_built_in(study, data, check_data) if study.built_in else _checked_own(study, check_data)
     except RobustnessError as error:
         line = str(error)
         raise type(error)(line if line.startswith(source) else f"{source}: {line}") from None
@@ -158,7 +158,7 @@ def _read_space(entry: str | Mapping[str, Any], source: str, folder: Path | None
     return read_space(read_file(path, SearchSpaceError), str(path))
 
 
-def _checked_own(study: Study) -> Study:
+def _checked_own(study: Study, check_data: bool) -> Study:
     """A study with a trainable of the user's own, which must be there; what it is given is its own affair."""
     if study.outcomes.learned_nothing.below is None:
         raise StudyFileError(
@@ -171,7 +171,11 @@ def _checked_own(study: Study) -> Study:
     except Exception as error:
         # The user's module runs when it is imported, and anything may go wrong in it.
         raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
-    return study
+    module = sys.modules[study.trainable.partition(":")[0]]
+    # The project's other trainables check their studies themselves, and may fill in defaults.
+    check = getattr(module, "check", None) if module.__name__.startswith("robustness.") else None
+    checked: Study | None = None if check is None else check(study, check_data)
+    return checked or study
 
 
 def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -> Study:
