@@ -14,8 +14,8 @@
 
 `report.judging.judge` adds what the trial shows. `configurations` has a row for each configuration, indexed by its
 number, and a column for each hyperparameter (NaN where a configuration has none of that name). `epochs` is the store's
-own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate, epoch, pretraining, seconds, one
-column for each measure.
+own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate, epoch, pretraining, seconds,
+and a column for each measure.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@
 | reason | why it does not count: its status, or `not_measured`; <NA> if it counts |
 
 At the best epoch a diverged trial counts by the epochs it recorded, at the last it learned nothing, with the score
-`worst`: 0.5 for an AUC, else the lowest value in the study. So does a trial whose metric was never a number. Trials that
-ran out of memory, timed out, failed or were pruned are left out, and so are those that have not ended.
+`worst`: 0.5 for an AUC, else the lowest value in the study. So does a trial whose metric was never a number. Trials
+that ran out of memory, timed out, failed or were pruned are left out, and so are those that have not ended.
 """
 
 from __future__ import annotations

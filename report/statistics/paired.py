@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,8 +54,8 @@ def paired_difference(table: Table, population: int | None = None, level: float 
     """Tango's score interval of the difference of two paired fractions, first minus second.
 
     For each difference d the score is (b - c - n d) / sqrt(n (2 q + d (1 - d))), with q the most likely share of pairs
-    in which only the second has the outcome, given d; the interval has every d whose score is within +- z. The counts of a
-    finite space are scaled up as in `proportions`.
+    in which only the second has the outcome, given d; the interval has every d whose score is within +- z. The counts
+    of a finite space are scaled up as in `proportions`.
     """
     n = table.pairs
     if n == 0:
@@ -85,8 +85,10 @@ def _likely_second(b: float, c: float, n: int, d: float) -> float:
     return max(0.0, (math.sqrt(max(0.0, first * first + 8 * n * c * d * (1 - d))) - first) / (4 * n))
 
 
-def _root(function: object, low: float, high: float) -> float:
-    bounded = lambda d: float(np.clip(function(d), -1e6, 1e6))  # type: ignore[operator]  # noqa: E731
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    def bounded(d: float) -> float:
+        return float(np.clip(function(d), -1e6, 1e6))
+
     if bounded(low) * bounded(high) > 0:
         return low if abs(bounded(low)) < abs(bounded(high)) else high
     return float(brentq(bounded, low, high, xtol=1e-12))
@@ -144,19 +146,25 @@ def _exact_sign_flip(values: NDArray[np.int64]) -> float:
 
 
 def replicated_difference(differences: ArrayLike, population: int | None = None) -> Interval:
-    """The cluster bootstrap interval of the mean of one difference for each configuration."""
-    return mean_interval(differences, population)
+    """The cluster bootstrap interval of the mean of one difference for each configuration.
+
+    Where all configurations agree a bootstrap would claim to be certain: then it is the interval of as many pairs.
+    """
+    given: NDArray[np.float64] = np.asarray(differences, dtype=float)
+    n = len(given)
+    for same, table in ((0, Table(0, 0, 0, n)), (1, Table(0, n, 0, 0)), (-1, Table(0, 0, n, 0))):
+        if n and np.all(given == same):
+            return paired_difference(table, population)
+    return mean_interval(given, population)
 
 
 def wilcoxon(differences: ArrayLike) -> float:
-    """The signed-rank test of differences [configurations]: exact up to 50 without ties, zeros left out; 1 if all tie."""
+    """The signed-rank test of differences [n]: exact up to 50 without ties, zeros left out; 1 if all are zero."""
     given: NDArray[np.float64] = np.asarray(differences, dtype=float)
     given = given[given != 0]
     if len(given) == 0:
         return 1.0
-    tied = len(np.unique(np.abs(given))) < len(given)
-    method = "exact" if len(given) <= 50 and not tied else "asymptotic"
-    return float(stats.wilcoxon(given, zero_method="wilcox", method=method, correction=False).pvalue)
+    return float(stats.wilcoxon(given, zero_method="wilcox", method="auto", correction=False).pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

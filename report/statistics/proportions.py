@@ -1,8 +1,8 @@
 """Fractions and how sure they are: Wilson's interval, and a cluster bootstrap where configurations are replicated.
 
 The unit is the configuration. `values` are one number for each: 0 or 1, or with replicates the share of its replicates.
-A finite space of N configurations of which n were drawn without repeats is better known than an endless one: its variance
-is (N - n) / (N - 1) of that, so everywhere n (N - 1) / (N - n) takes the place of n. When n = N nothing is left to chance.
+Of a finite space of N configurations, of which n were drawn without repeats, more is known than of an endless one: the
+variance is (N - n) / (N - 1) of that, so n (N - 1) / (N - n) takes the place of n. With n = N no chance is left.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WHOLE_SPACE = "none: the whole space was run"
 
 
 def effective_number(n: int, population: int | None) -> float:
-    """The size of an endless sample that would be as sure: n (N - 1) / (N - n); infinite if the sample is everything."""
+    """The size of a sample of an endless space that is as sure: n (N - 1) / (N - n); infinite if n = N."""
     if population is None:
         return float(n)
     if population <= n:
@@ -89,10 +89,13 @@ def mean_interval(
 
 
 def fraction_interval(values: ArrayLike, replicated: bool, population: int | None = None) -> Interval:
-    """The interval of a fraction: Wilson's for one trial a configuration, else the cluster bootstrap; values [n]."""
+    """The interval of a fraction: Wilson's for one trial a configuration, else the cluster bootstrap; values [n].
+
+    Where all configurations agree a bootstrap would claim to be certain: then it is Wilson's as well.
+    """
     given: NDArray[np.float64] = np.asarray(values, dtype=float)
     if len(given) == 0:
         return NOTHING_KNOWN
-    if replicated:
+    if replicated and 0 < given.mean() < 1:
         return mean_interval(given, population)
     return wilson(float(given.mean()), effective_number(len(given), population))
