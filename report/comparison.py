@@ -1,7 +1,7 @@
 """Fractions of each arm and paired comparisons of arms, from the frame of judged trials to plain values.
 
 The unit is the configuration. With one replicate a fraction gets Wilson's interval and a comparison McNemar's exact
-test; with more, a cluster bootstrap over configurations and a sign-flip test of their mean differences take their place.
+test; with more, a cluster bootstrap over configurations and a sign-flip test of their mean differences.
 """
 
 from __future__ import annotations
@@ -156,13 +156,23 @@ def score_comparison(judged: pd.DataFrame, first: str, second: str, summary: str
     }
 
 
+def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str) -> pd.DataFrame:
+    """The scores [pairs, 2] of two arms for `at_threshold`: -inf for a trial that has none of its own."""
+    none = judged[summary].isna()
+    if summary == "last":
+        none |= judged["status"] == "diverged"
+    return side_by_side(judged, judged[f"score_{summary}"].mask(none & judged["counted"], -np.inf), [first, second])
+
+
 def at_threshold(
-    judged: pd.DataFrame, first: str, second: str, outcome: str, summary: str, limit: float, sample: Sample
+    scores: pd.DataFrame, outcome: str, limit: float, sample: Sample, inclusive: bool = False
 ) -> dict[str, Any]:
-    """The comparison if the outcome's threshold were `limit`: nothing up to it, or good from it on."""
-    scores = judged[f"score_{summary}"]
-    values = scores <= limit if outcome == "learned_nothing" else scores >= limit
-    return {"threshold": limit, **compare_pairs(side_by_side(judged, values, [first, second]), sample)}
+    """The comparison if the threshold were `limit`: nothing below it (`inclusive`: or at it), good from it on."""
+    if outcome == "good":
+        has = scores >= limit
+    else:
+        has = scores <= limit if inclusive else scores < limit
+    return {"threshold": limit, **compare_pairs(has.astype("float64"), sample)}
 
 
 def outcome_counts(judged: pd.DataFrame, limits: Thresholds, frames: StudyFrames, sample: Sample) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The table of results, one row a trial: the same study gives the same bytes, however it was run and stopped.
 
 Columns: configuration, replicate, arm, one for each hyperparameter (`hp_` before a name that is taken), status, epochs,
-best, best_epoch, last, last_epoch, outcome_best, outcome_last (`report.frames` and `report.judging` say what they mean).
+best, best_epoch, last, last_epoch, outcome_best, outcome_last (explained in `report.frames` and `report.judging`).
 Times, workers, attempts and error texts are left out.
 """
 

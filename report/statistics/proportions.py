@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,9 +60,18 @@ def wilson(fraction: float, n: float, level: float = LEVEL) -> Interval:
     return Interval(low, high, "Wilson")
 
 
+@lru_cache(maxsize=8)
 def resampling(n: int, draws: int = DRAWS, seed: int = 0) -> NDArray[np.float64]:
-    """Bootstrap weights [draws, n]: how often each of n units is in each sample of n with replacement."""
-    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws).astype(np.float64)
+    """Bootstrap weights [draws, n]: how often each of n units is in each sample of n with replacement; read-only.
+
+    Everything that is resampled with one n and seed is resampled alike, so what two curves share stays shared.
+    """
+    rng = np.random.default_rng(seed)
+    weights = np.empty((draws, n))
+    for draw in range(draws):
+        weights[draw] = np.bincount(rng.integers(n, size=n), minlength=n)
+    weights.setflags(write=False)
+    return weights
 
 
 def percentiles(estimate: float, samples: ArrayLike, n: int, population: int | None, level: float = LEVEL) -> Interval:

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.out == "-" and kind in ("json", "csv"):
             sys.stdout.write(_text(study, kind))
         else:
-            path = Path(arguments.out or f"{study.name}{ENDINGS[kind]}")
+            path = _place(study.name, arguments.out, ENDINGS[kind])
             _write(study, kind, path)
             if not arguments.quiet:
                 print(path)
@@ -55,6 +55,15 @@ def _find(store: Store, name: str) -> StudyStore:
     return store.study(name)
 
 
+def _place(name: str, out: str | None, ending: str) -> Path:
+    """The file to write: the one given, or one with the study's name, here or in the folder given."""
+    # A study that was brought in from elsewhere may have any name.
+    file = "".join(letter if letter.isalnum() or letter in " -_." else "_" for letter in name).strip(" .") + ending
+    if out is None:
+        return Path(file)
+    return Path(out) / file if Path(out).is_dir() else Path(out)
+
+
 def _text(study: StudyStore, kind: str) -> str:
     if kind == "csv":
         from report.results import results_csv
@@ -69,8 +78,6 @@ def _write(study: StudyStore, kind: str, path: Path) -> None:
     from robustness.errors import RobustnessError
 
     try:
-        if path.is_dir():
-            path = path / f"{study.name}{ENDINGS[kind]}"
         path.parent.mkdir(parents=True, exist_ok=True)
         if kind == "html":
             from report.page import write_report
