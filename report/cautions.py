@@ -1,0 +1,139 @@
+"""What a reader should know before trusting the verdict, computed from the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from report.figures.material import Material
+from report.figures.style import text
+from report.headline import decided
+from report.judging import OPEN
+
+FEW_PAIRS = 30
+MANY_LEFT_OUT = 0.05
+ENOUGH_UNTRAINED = 200
+NARROW = 0.1
+"""Thresholds over which a verdict should hold at least."""
+
+
+def cautions(material: Material) -> list[str]:
+    """One sentence for each thing that weakens the verdict; none if nothing does."""
+    return [
+        *_incomplete(material),
+        *_few(material),
+        *_threshold(material),
+        *_left_out(material),
+        *_epochs_disagree(material),
+        *_diverged(material),
+        *_depends(material),
+    ]
+
+
+def _incomplete(material: Material) -> Iterator[str]:
+    trials = material.trials
+    still = int(trials["status"].isin(OPEN).sum())
+    running = int((trials["status"] == "running").sum())
+    if still:
+        yield (
+            f"The study is incomplete: {still} of {len(trials)} trials have not ended ({running} of them are running), "
+            "and everything here may still change."
+        )
+
+
+def _few(material: Material) -> Iterator[str]:
+    configurations = int(material.pairs["configuration"].nunique())
+    if len(material.arms.names) == 1:
+        yield "The study has one arm, so there is nothing to compare it with."
+    elif configurations == 0:
+        yield "No pair is complete: there is no configuration for which every arm has a result."
+    if 0 < configurations < FEW_PAIRS:
+        what = "configuration" if len(material.arms.names) == 1 else "complete pair"
+        yield (
+            f"Only {configurations} {what}{'s' if configurations != 1 else ''}: intervals are wide, and a difference "
+            f"that matters may not show below about {FEW_PAIRS}."
+        )
+    unused = [arm for arm, found in material.analysis["arms"].items() if not found["counted"]]
+    if unused and configurations:
+        yield f"No trial of {', '.join(text(arm, 60) for arm in unused)} can be judged: pairs are complete without it."
+
+
+def _threshold(material: Material) -> Iterator[str]:
+    limit = material.limits.learned_nothing[material.epoch]
+    if not limit.known:
+        yield f"When a trial has learned nothing is not known yet: {limit.why}."
+    note = material.frames.untrained
+    scores = (note or {}).get("scores") or []
+    if limit.known and limit.inclusive and 0 < len(scores) < ENOUGH_UNTRAINED:
+        yield f"“Learned nothing” rests on {len(scores)} untrained networks; at least {ENOUGH_UNTRAINED} are wanted."
+    if limit.value >= material.good:
+        yield (
+            f"The threshold of “learned nothing” ({limit.value:.3f}) is not below that of “good” ({material.good:g}), "
+            "so trials that reach “good” may count as having learned nothing."
+        )
+
+
+def _left_out(material: Material) -> Iterator[str]:
+    trials = material.trials
+    ended = trials.loc[~trials["status"].isin(OPEN)]
+    lost = ended.loc[~ended["counted"]]
+    if len(ended) and len(lost) / len(ended) > MANY_LEFT_OUT:
+        counts = lost["reason"].value_counts().sort_index()
+        told = ", ".join(f"{count} {str(reason).replace('_', ' ')}" for reason, count in counts.items())
+        yield f"{len(lost)} of {len(ended)} ended trials are left out of the fractions, with their pairs: {told}."
+
+
+def _epochs_disagree(material: Material) -> Iterator[str]:
+    for first in material.analysis["paired"]:
+        if first["epoch"] != material.epoch or first["outcome"] != material.primary:
+            continue
+        for second in material.analysis["paired"]:
+            same = second["arms"] == first["arms"] and second["outcome"] == first["outcome"]
+            if not same or second["epoch"] == first["epoch"] or decided(first) == decided(second):
+                continue
+            arms = " and ".join(text(arm, 60) for arm in first["arms"])
+            yield (
+                f"The verdict on {arms} depends on the epoch: at the {first['epoch']} epoch "
+                f"{_says(decided(first))}, at the {second['epoch']} epoch {_says(decided(second))}."
+            )
+
+
+def _says(winner: str | None) -> str:
+    return "no difference is shown" if winner is None else f"{text(winner, 60)} is the more robust arm"
+
+
+def _diverged(material: Material) -> Iterator[str]:
+    told = [
+        f"{found['good_then_diverged']} of {text(arm, 60)}"
+        for arm, found in material.analysis["arms"].items()
+        if found["good_then_diverged"]
+    ]
+    if told:
+        yield f"Some trials were good and then diverged: {', '.join(told)}; they count as good at the best epoch alone."
+
+
+def _depends(material: Material) -> Iterator[str]:
+    """The verdict at other thresholds, and under other ways of counting what was left out."""
+    for entry in material.analysis["thresholds"]["dependence"]:
+        others = [arm for arm in entry["favoured"] if arm != entry["favours"]]
+        arms = " and ".join(text(arm, 60) for arm in entry["arms"])
+        if entry["favours"] and others:
+            yield (
+                f"The verdict on {arms} turns round with the threshold: {text(entry['favours'], 60)} is favoured from "
+                f"{entry['holds_from']:.2f} to {entry['holds_to']:.2f}, {text(others[0], 60)} at others."
+            )
+        elif not entry["favours"] and others:
+            yield (
+                f"The verdict on {arms} depends on the threshold: at the study's own ({entry['threshold']:.3f}) no "
+                f"difference is shown, at others {' or '.join(text(arm, 60) for arm in others)} is favoured."
+            )
+        elif entry["favours"] and entry["holds_to"] - entry["holds_from"] < NARROW:
+            yield (
+                f"The verdict on {arms} holds only for thresholds from {entry['holds_from']:.2f} to "
+                f"{entry['holds_to']:.2f}."
+            )
+    for entry in material.analysis["left_out"]["matters"]:
+        arms = " and ".join(text(arm, 60) for arm in entry["arms"])
+        for key, what in (("left_out", "trials that ended without a result"), ("missing", "trials that are missing")):
+            if entry[key]["changes"]:
+                yield f"Counting the {entry[key]['trials']} {what} in another way could change the verdict on {arms}."
+                break

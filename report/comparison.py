@@ -1,0 +1,209 @@
+"""Fractions of each arm and paired comparisons of arms, from the frame of judged trials to plain values.
+
+The unit is the configuration. With one replicate a fraction gets Wilson's interval and a comparison McNemar's exact
+test; with more, a cluster bootstrap over configurations and a sign-flip test of their mean differences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from report.frames import StudyFrames
+from report.judging import OUTCOMES, SUMMARIES, Thresholds
+from report.statistics.paired import (
+    Table,
+    holm,
+    mcnemar,
+    paired_difference,
+    replicated_difference,
+    sign_flip,
+    wilcoxon,
+)
+from report.statistics.proportions import Interval, fraction_interval, mean_interval
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How configurations were drawn, as far as an interval must know it."""
+
+    replicated: bool
+    population: int | None
+    """How many configurations the space has, if they were drawn from it without repeats; None if it is endless."""
+
+    @staticmethod
+    def of(frames: StudyFrames) -> Sample:
+        from robustness.errors import RobustnessError
+        from robustness.space import read_space
+
+        sampling = frames.document["sampling"]
+        population = None
+        if sampling.get("strategy", "random") != "sobol":
+            try:
+                population = read_space(frames.document["space"], "space").allowed()
+            except (RobustnessError, KeyError):
+                # Runs that were made elsewhere come without a search space.
+                population = None
+        replicated = bool(len(frames.trials) and frames.trials["replicate"].max() > 0)
+        return Sample(replicated, population)
+
+
+def side_by_side(judged: pd.DataFrame, values: pd.Series[Any], arms: list[str]) -> pd.DataFrame:
+    """Numbers of trials as a frame [pairs, arms], indexed by configuration and replicate: complete pairs only.
+
+    `values` belongs to the rows of `judged`.
+    """
+    counted = judged["counted"] & judged["arm"].isin(arms)
+    rows = judged.loc[counted, ["configuration", "replicate", "arm"]].assign(value=values[counted].astype("float64"))
+    wide = rows.set_index(["configuration", "replicate", "arm"])["value"].unstack("arm")  # noqa: PD010
+    return wide.reindex(columns=arms).dropna().sort_index()
+
+
+def by_configuration(pairs: pd.DataFrame) -> pd.DataFrame:
+    """The mean over the replicates of each configuration: [configurations, arms]."""
+    return pairs.groupby(level="configuration", sort=True).mean()
+
+
+def has_outcome(judged: pd.DataFrame, outcome: str, summary: str) -> pd.Series[Any]:
+    """1 where a trial has the outcome, else 0."""
+    return (judged[f"outcome_{summary}"] == outcome).fillna(False).astype("float64")
+
+
+def fraction(judged: pd.DataFrame, arm: str, outcome: str, summary: str, sample: Sample) -> dict[str, Any]:
+    """`count`, `of` (trials), `fraction`, `low`, `high` and `interval` of an outcome in an arm, over complete pairs."""
+    own = judged[judged["paired"] & (judged["arm"] == arm)]
+    values = has_outcome(own, outcome, summary)
+    shares = values.groupby(own["configuration"]).mean().to_numpy()
+    return {
+        "count": int(values.sum()),
+        "of": len(values),
+        **_estimate(shares, "fraction", fraction_interval(shares, sample.replicated, sample.population)),
+    }
+
+
+def compare(
+    judged: pd.DataFrame, first: str, second: str, outcome: str, summary: str, sample: Sample
+) -> dict[str, Any]:
+    """The 2 x 2 table of an outcome in two arms, the paired difference with its interval, and the test."""
+    pairs = side_by_side(judged, has_outcome(judged, outcome, summary), [first, second])
+    return {"arms": [first, second], "outcome": outcome, "epoch": summary, **compare_pairs(pairs, sample)}
+
+
+def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> dict[str, Any]:
+    """What pairs [pairs, 2] of zeros and ones show; `p_value` is None if there is no pair."""
+    values = pairs.to_numpy(dtype=float)
+    table = Table.of(values[:, 0] > 0, values[:, 1] > 0)
+    if sample.replicated:
+        means = by_configuration(pairs).to_numpy(dtype=float)
+        differences = means[:, 0] - means[:, 1]
+        interval = replicated_difference(differences, sample.population)
+        p_value, test = sign_flip(differences), "sign-flip"
+    else:
+        differences = values[:, 0] - values[:, 1]
+        interval = paired_difference(table, sample.population)
+        p_value, test = mcnemar(table.only_first, table.only_second), "exact McNemar"
+    return {
+        "pairs": table.pairs,
+        "configurations": len(differences),
+        "both": table.both,
+        "only_first": table.only_first,
+        "only_second": table.only_second,
+        "neither": table.neither,
+        **_estimate(differences, "difference", interval),
+        "p_value": p_value if table.pairs else None,
+        "test": test,
+    }
+
+
+def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
+    """Every two arms, both outcomes, both epochs; `p_adjusted` is Holm's over the pairs of arms of one outcome."""
+    found = []
+    for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
+        for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary):
+            family = [compare(judged, *arms, outcome, summary, sample) for arms in combinations(frames.arms, 2)]
+            tested = [entry for entry in family if entry["p_value"] is not None]
+            adjusted = holm([entry["p_value"] for entry in tested])
+            for entry in family:
+                entry["p_adjusted"] = None
+            for entry, value in zip(tested, adjusted, strict=True):
+                entry["p_adjusted"] = value
+            found.extend(family)
+    return found
+
+
+def score_comparison(judged: pd.DataFrame, first: str, second: str, summary: str, sample: Sample) -> dict[str, Any]:
+    """Which of two arms scores higher on a configuration: shares of wins, the mean difference, Wilcoxon's test."""
+    pairs = by_configuration(side_by_side(judged, judged[f"score_{summary}"], [first, second])).to_numpy(dtype=float)
+    differences = pairs[:, 0] - pairs[:, 1]
+    shares: dict[str, Any] = {}
+    for key, wins in (("first_wins", differences > 0), ("second_wins", differences < 0), ("ties", differences == 0)):
+        values = wins.astype(float)
+        interval = fraction_interval(values, False, sample.population)
+        shares[key] = {"count": int(values.sum()), "of": len(values), **_estimate(values, "fraction", interval)}
+    return {
+        "arms": [first, second],
+        "epoch": summary,
+        **shares,
+        **_estimate(differences, "mean_difference", mean_interval(differences, sample.population)),
+        "median_difference": float(np.median(differences)) if len(differences) else None,
+        "p_value": wilcoxon(differences) if len(differences) else None,
+        "test": "Wilcoxon signed rank",
+    }
+
+
+def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str) -> pd.DataFrame:
+    """The scores [pairs, 2] of two arms for `at_threshold`: -inf for a trial that has none of its own."""
+    none = judged[summary].isna()
+    if summary == "last":
+        none |= judged["status"] == "diverged"
+    return side_by_side(judged, judged[f"score_{summary}"].mask(none & judged["counted"], -np.inf), [first, second])
+
+
+def at_threshold(
+    scores: pd.DataFrame, outcome: str, limit: float, sample: Sample, inclusive: bool = False
+) -> dict[str, Any]:
+    """The comparison if the threshold were `limit`: nothing below it (`inclusive`: or at it), good from it on."""
+    if outcome == "good":
+        has = scores >= limit
+    else:
+        has = scores <= limit if inclusive else scores < limit
+    return {"threshold": limit, **compare_pairs(has.astype("float64"), sample)}
+
+
+def outcome_counts(judged: pd.DataFrame, limits: Thresholds, frames: StudyFrames, sample: Sample) -> dict[str, Any]:
+    """For each arm its fractions at the study's epoch and, under `at`, at the best and at the last one."""
+    found = {}
+    for arm in frames.arms:
+        own = judged[judged["arm"] == arm]
+        paired = own[own["paired"]]
+        at = {
+            summary: {outcome: fraction(judged, arm, outcome, summary, sample) for outcome in OUTCOMES}
+            for summary in SUMMARIES
+        }
+        scores = paired[f"score_{frames.rule}"]
+        diverged = paired["status"] == "diverged"
+        found[arm] = {
+            "trials": len(own),
+            "counted": int(own["counted"].sum()),
+            "paired": len(paired),
+            "configurations": int(paired["configuration"].nunique()),
+            **at[frames.rule],
+            "best": float(scores.max()) if len(scores) else None,
+            "median": float(scores.median()) if len(scores) else None,
+            "at": at,
+            "diverged": int(diverged.sum()),
+            "good_then_diverged": int((diverged & limits.has("good", "best", paired["best"])).sum()),
+        }
+    return found
+
+
+def _estimate(values: NDArray[np.float64], name: str, interval: Interval) -> dict[str, Any]:
+    """The mean under `name`, with the ends and the method of its interval; None where there is nothing."""
+    if len(values) == 0:
+        return {name: None, "low": None, "high": None, "interval": interval.method}
+    return {name: float(np.mean(values)), "low": interval.low, "high": interval.high, "interval": interval.method}

@@ -1,0 +1,86 @@
+"""Figures: the sections of the report with their pictures, as SVG in the page or as SVG and PDF files for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from report.analysis import Analysis, analyse
+from report.figures.budget import budget_section
+from report.figures.curves import curves_section
+from report.figures.dynamics import dynamics_section
+from report.figures.left_out import left_out_section
+from report.figures.material import Material
+from report.figures.outcomes import outcomes_section
+from report.figures.pairs import pairs_section
+from report.figures.profiles import profiles_section
+from report.figures.sensitivity import importance_section, sensitivity_section
+from report.figures.style import Section, drawing
+from report.figures.timeline import timeline_section
+from report.figures.winners import reference_section, variance_section, winners_section
+from report.frames import StudyFrames
+from report.svg import quiet, to_svg
+from robustness.store import StudyStore
+
+SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
+    outcomes_section,
+    reference_section,
+    profiles_section,
+    pairs_section,
+    budget_section,
+    sensitivity_section,
+    importance_section,
+    winners_section,
+    variance_section,
+    curves_section,
+    dynamics_section,
+    left_out_section,
+    timeline_section,
+)
+"""The parts of the report that have pictures, in its order."""
+
+
+def make_material(study: StudyStore | StudyFrames | Analysis) -> Material:
+    """Everything that the figures and the page are made from."""
+    found = study if isinstance(study, Analysis) else analyse(study)
+    return Material(found.frames, found.limits, found.judged, found.results)
+
+
+def draw_sections(material: Material) -> list[dict[str, Any]]:
+    """Each section that has something to show, as plain values for a template, its pictures as SVG."""
+    found = []
+    with drawing():
+        for make in SECTIONS:
+            section = make(material)
+            if section is None:
+                continue
+            pictures = []
+            for picture in section.pictures:
+                svg = to_svg(picture.draw(), picture.name, picture.title, picture.description)
+                # Every text in it was escaped when the SVG was written.
+                pictures.append({"title": picture.title, "svg": Markup(svg)})  # noqa: S704
+            found.append({**vars(section), "pictures": pictures})
+    return found
+
+
+def write_figures(study: StudyStore | StudyFrames | Analysis, folder: Path | str) -> list[Path]:
+    """Write every picture of a study into a folder, as SVG and as PDF; gives the files."""
+    material = make_material(study)
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    written = []
+    with drawing():
+        for make in SECTIONS:
+            section = make(material)
+            for picture in section.pictures if section else ():
+                figure = picture.draw()
+                svg, pdf = place / f"{picture.name}.svg", place / f"{picture.name}.pdf"
+                content = to_svg(figure, picture.name, picture.title, picture.description, in_page=False)
+                svg.write_text(content, encoding="utf-8", newline="\n")
+                with quiet():
+                    figure.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": picture.title})
+                written += [svg, pdf]
+    return written

@@ -1,0 +1,159 @@
+"""A study's part of the store as a few tidy frames, which all statistics and figures share.
+
+`trials` has a row for each trial, sorted by configuration, replicate and the study's order of arms:
+
+| column | meaning |
+|---|---|
+| configuration, arm, replicate | which trial |
+| status | planned, running, finished, diverged, out_of_memory, timed_out, failed or pruned |
+| epochs | how many epochs it has recorded, pre-training left out |
+| best, best_epoch | the highest value of the study's metric and the first epoch that had it; NaN, <NA> if none had |
+| last, last_epoch | the metric at the last epoch at which it was a number |
+| measured | whether there is anything to judge it by: an epoch after pre-training, or a metric without epochs |
+| seconds, attempts, started, ended, worker, device, error | how it ran: never the same twice |
+
+`report.judging.judge` adds what the trial shows. `configurations` has a row for each configuration, indexed by its
+number, and a column for each hyperparameter (NaN where a configuration has none of that name). `epochs` is the store's
+own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate, epoch, pretraining, seconds,
+and a column for each measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from robustness.store import StudyStore
+
+KEY = ["configuration", "arm", "replicate"]
+_RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
+TRIAL_COLUMNS = [*KEY, "status", "epochs", "best", "best_epoch", "last", "last_epoch", "measured", *_RAN]
+
+
+@dataclass(frozen=True)
+class StudyFrames:
+    """Everything that a report knows of a study: its document and its frames."""
+
+    name: str
+    document: Mapping[str, Any]
+    """The study file, defaults filled in."""
+    provenance: Mapping[str, Any]
+    """`hash`, `seed`, `versions`, `git_commit`, `hardware`, `created`."""
+    untrained: Mapping[str, Any] | None
+    """The sweep's note on untrained networks; None if there is none."""
+    trials: pd.DataFrame
+    configurations: pd.DataFrame
+    epochs: pd.DataFrame
+
+    @cached_property
+    def arms(self) -> list[str]:
+        """The arms' labels, in the study's order."""
+        return [str(arm["label"]) for arm in self.document["arms"]]
+
+    @property
+    def metric(self) -> str:
+        """The measure by which the study judges an epoch."""
+        return str(self.document["outcomes"]["metric"])
+
+    @property
+    def rule(self) -> str:
+        """Which epoch the study judges a trial at: `best` or `last`."""
+        return str(self.document["outcomes"]["epoch"])
+
+    @property
+    def primary(self) -> str:
+        """The outcome that the verdict is about: `learned_nothing` or `good`."""
+        return str(self.document["outcomes"]["primary"])
+
+    @property
+    def hyperparameters(self) -> list[str]:
+        """The names of all hyperparameters, in the order of the search space."""
+        return [str(name) for name in self.configurations.columns]
+
+    @cached_property
+    def varied(self) -> list[str]:
+        """The hyperparameters that differ between configurations (beyond not being used by some)."""
+        return [name for name in self.hyperparameters if len(self.configurations[name].dropna().unique()) > 1]
+
+    @cached_property
+    def metric_column(self) -> str:
+        """The column of `epochs` that holds the metric."""
+        renamed = f"measure_{self.metric}"
+        return renamed if renamed in self.epochs.columns else self.metric
+
+
+def load_frames(study: StudyStore) -> StudyFrames:
+    """Read a study, which may be running; it takes two short reads and no lock."""
+    document = study.document()
+    # Trials first: the epochs of one that had ended by then are all there.
+    stored = study.trials()
+    epochs = study.epochs()
+    arms = [str(arm["label"]) for arm in document["arms"]]
+    names = [str(name) for name in stored.columns[3 : stored.columns.get_loc("status")]]
+    drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
+    frames = StudyFrames(
+        name=study.name,
+        document=document,
+        provenance=study.provenance(),
+        untrained=study.note("untrained"),
+        trials=pd.DataFrame(),
+        configurations=drawn[_in_space_order(names, document.get("space"))],
+        epochs=_sorted(epochs, arms, ["epoch"]),
+    )
+    object.__setattr__(frames, "trials", _sorted(_summarised(stored, frames), arms, []))
+    return frames
+
+
+def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
+    """The store's trials with the summaries of their epochs."""
+    counted = frames.epochs.loc[~frames.epochs["pretraining"].astype(bool)]
+    column = frames.metric_column
+    values = counted[[*KEY, "epoch"]].assign(
+        value=counted[column].to_numpy(dtype=float) if column in counted else np.nan
+    )
+    number = counted.groupby(KEY, sort=False).size().rename("epochs")
+    finite = values[np.isfinite(values["value"])]
+    # Stable sorting keeps the earliest of equal values first.
+    best = finite.sort_values("value", ascending=False, kind="stable").drop_duplicates(KEY)
+    last = finite.drop_duplicates(KEY, keep="last")
+    best = best.rename(columns={"value": "best", "epoch": "best_epoch"})
+    last = last.rename(columns={"value": "last", "epoch": "last_epoch"})
+    joined = stored[[*KEY, "status", "metric", *_RAN]].astype({"arm": "str", "configuration": "int64"})
+    joined = joined.merge(number.reset_index(), on=KEY, how="left")
+    joined = joined.merge(best, on=KEY, how="left").merge(last, on=KEY, how="left")
+    joined["epochs"] = joined["epochs"].fillna(0).astype("int64")
+    for name in ("best", "last"):
+        # A run that was brought in from elsewhere may have a result and no epochs.
+        only_metric = joined[name].isna() & (joined["epochs"] == 0) & np.isfinite(joined["metric"])
+        joined[name] = joined[name].astype("float64").where(~only_metric, joined["metric"])
+        joined[f"{name}_epoch"] = joined[f"{name}_epoch"].astype("Int64")
+    joined["measured"] = (joined["epochs"] > 0) | np.isfinite(joined["best"])
+    return joined[TRIAL_COLUMNS]
+
+
+def _sorted(frame: pd.DataFrame, arms: list[str], further: list[str]) -> pd.DataFrame:
+    """By configuration, replicate, the study's order of arms and then `further`."""
+    order = frame["arm"].map({arm: place for place, arm in enumerate(arms)}).fillna(len(arms))
+    keyed = frame.assign(_order=order).sort_values(["configuration", "replicate", "_order", "arm", *further])
+    return keyed.drop(columns="_order").reset_index(drop=True)
+
+
+def _in_space_order(names: list[str], space: object) -> list[str]:
+    """Names as the search space lists them, options under a choice after it; others as they come."""
+    order: list[str] = []
+
+    def walk(options: object) -> None:
+        if isinstance(options, Mapping):
+            for name, option in options.items():
+                order.append(str(name))
+                if isinstance(option, Mapping):
+                    for below in option.values():
+                        walk(below)
+
+    walk(space)
+    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))

@@ -1,0 +1,79 @@
+"""The table of results, one row a trial: the same study gives the same bytes, however it was run and stopped.
+
+Columns: configuration, replicate, arm, one for each hyperparameter (`hp_` before a name that is taken), status, epochs,
+best, best_epoch, last, last_epoch, outcome_best, outcome_last (explained in `report.frames` and `report.judging`).
+Times, workers, attempts and error texts are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from report.frames import StudyFrames, load_frames
+from report.judging import judge, thresholds
+from robustness.store import StudyStore
+
+_FRONT = ["configuration", "replicate", "arm"]
+_BACK = ["status", "epochs", "best", "best_epoch", "last", "last_epoch", "outcome_best", "outcome_last"]
+
+
+def results_table(frames: StudyFrames, judged: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The table of results, sorted by configuration, replicate and the study's order of arms."""
+    trials = judge(frames, thresholds(frames)) if judged is None else judged
+    drawn = frames.configurations.rename(columns=lambda name: f"hp_{name}" if name in (*_FRONT, *_BACK) else name)
+    joined = trials[[*_FRONT, *_BACK]].join(drawn, on="configuration")
+    # A trial that has not ended shows something else at every look.
+    ended = ~joined["status"].isin(("planned", "running"))
+    for name in ("epochs", "best", "best_epoch", "last", "last_epoch"):
+        joined[name] = joined[name].where(ended, 0 if name == "epochs" else pd.NA)
+    joined["status"] = joined["status"].where(ended, "planned")
+    joined = joined.astype({"best": "float64", "last": "float64"})
+    return joined[[*_FRONT, *drawn.columns, *_BACK]]
+
+
+def results_csv(study: StudyStore | StudyFrames) -> str:
+    """The table of results as CSV text with `\\n` after each line; floats so that they read back exactly."""
+    frames = study if isinstance(study, StudyFrames) else load_frames(study)
+    table = results_table(frames)
+    columns = [_cells(table[name]) for name in table.columns]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(zip(*columns, strict=True))
+    return text.getvalue()
+
+
+def write_parquet(study: StudyStore | StudyFrames, path: Path) -> None:
+    """The table of results as a parquet file; a hyperparameter of mixed types is text there."""
+    frames = study if isinstance(study, StudyFrames) else load_frames(study)
+    table = results_table(frames)
+    for name in table.columns:
+        if table[name].dtype == object:
+            cells = [None if cell == "" else cell for cell in _cells(table[name])]
+            table[name] = pd.array(cells, dtype="string")
+    table.to_parquet(path, index=False)
+
+
+def _cells(column: pd.Series[Any]) -> list[str]:
+    """Each value as text; whole numbers that only a gap in the column made floats are whole again."""
+    values = column.tolist()
+    known = [value for value in values if not _missing(value)]
+    whole = all(isinstance(value, float) and value.is_integer() for value in known) and len(known) < len(values)
+    return ["" if _missing(value) else _cell(value, whole) for value in values]
+
+
+def _missing(value: object) -> bool:
+    return value is None or value is pd.NA or value != value
+
+
+def _cell(value: Any, whole: bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if whole else repr(value)
+    return str(value)

@@ -1,0 +1,152 @@
+"""A matplotlib figure as SVG that may stand in a page with a strict Content-Security-Policy.
+
+Matplotlib writes `style` attributes and a style element, which such a policy forbids, ids that clash between figures,
+and coordinates to six digits. Here styles become presentation attributes, ids are kept only where something refers to
+them and begin with the figure's name, numbers are rounded, and a title and a description are put in front.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INK = "#1b1f24"
+"""The colour of text, axes and grid; in a page it becomes the colour of the text around the figure."""
+
+_SVG = "http://www.w3.org/2000/svg"
+_XLINK = "{http://www.w3.org/1999/xlink}href"
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_FONT = re.compile(r"(?P<weight>bold |\d+ )?(?P<size>[\d.]+)px (?P<family>.+)")
+_DEFAULTS = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+_GEOMETRY = frozenset({"d", "x", "y", "width", "height", "points", "transform", "cx", "cy", "r", "stroke-width"})
+
+
+def to_svg(figure: Figure, name: str, title: str, description: str, *, in_page: bool = True) -> str:
+    """The figure as an SVG element that screen readers announce by its title and description.
+
+    `in_page` takes the text's colour and font from the page; otherwise the element is a file of its own.
+    """
+    root = ElementTree.fromstring(_drawn(figure, name))  # noqa: S314 - matplotlib wrote it just now
+    used = set(_references(root))
+    for parent in root.iter():
+        for child in list(parent):
+            if _tag(child) in {"metadata", "style"}:
+                parent.remove(child)
+    for element in root.iter():
+        _clean(element, name, used, in_page)
+    _flatten(root)
+    for tag, text in (("desc", description), ("title", title)):
+        child = ElementTree.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{tag}"})
+        child.text = text
+        root.insert(0, child)
+    root.attrib |= {"role": "img", "aria-labelledby": f"{name}-title {name}-desc", **_DEFAULTS}
+    if in_page:
+        root.attrib.pop("width", None)
+        root.attrib.pop("height", None)
+    ElementTree.register_namespace("", _SVG)
+    written = ElementTree.tostring(root, encoding="unicode")
+    return re.sub(r">\s+<", "><", written.replace(f' xmlns="{_SVG}"', "", 1) if in_page else written)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Within this, matplotlib says nothing of letters that its own font lacks: the reader's fonts have them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+        yield
+
+
+def _drawn(figure: Figure, name: str) -> str:
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    buffer = io.StringIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}), quiet():
+        # Not `savefig`, which draws everything twice.
+        FigureCanvasSVG(figure).print_svg(buffer, metadata=nothing)  # type: ignore[no-untyped-call]
+    return buffer.getvalue()
+
+
+def _references(root: ElementTree.Element) -> Iterator[str]:
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key == _XLINK:
+                yield value.removeprefix("#")
+            yield from _REFERENCE.findall(value)
+
+
+def _clean(element: ElementTree.Element, name: str, used: set[str], in_page: bool) -> None:
+    attributes = dict(element.attrib)
+    element.attrib.clear()
+    for declaration in attributes.pop("style", "").split(";"):
+        key, _, value = (part.strip() for part in declaration.partition(":"))
+        if key == "font":
+            attributes |= _font(value, in_page)
+        elif key and _DEFAULTS.get(key) != value:
+            attributes[key] = value
+    for key, value in attributes.items():
+        if key == "id":
+            if value not in used:
+                continue
+            value = f"{name}-{value}"
+        elif key == _XLINK:
+            key = "href"
+            if value.startswith("#"):
+                value = f"#{name}-{value[1:]}"
+        elif key == "transform" and value.startswith("rotate(-0 "):
+            continue
+        if in_page and value == INK:
+            value = "currentColor"
+        value = _REFERENCE.sub(lambda found: f"url(#{name}-{found[1]})", value)
+        if key in _GEOMETRY or key == "viewBox":
+            value = _rounded(value)
+        element.set(key, value)
+
+
+def _rounded(value: str) -> str:
+    digits = 5 if "scale" in value or "matrix" in value else 1
+    shortened = _NUMBER.sub(lambda found: f"{round(float(found[0]), digits):g}", value)
+    return re.sub(r"\s+", " ", shortened).strip()
+
+
+def _font(value: str, in_page: bool) -> dict[str, str]:
+    found = _FONT.fullmatch(value)
+    if found is None:
+        return {}
+    attributes = {"font-size": found["size"]}
+    if found["weight"]:
+        attributes["font-weight"] = found["weight"].strip()
+    if not in_page:
+        attributes["font-family"] = "DejaVu Sans, Verdana, sans-serif"
+    return attributes
+
+
+def _flatten(root: ElementTree.Element) -> None:
+    """Replace each group that says nothing by what it holds, and drop what is empty."""
+    for parent in list(root.iter()):
+        kept: list[ElementTree.Element] = []
+        stack = list(parent)[::-1]
+        while stack:
+            child = stack.pop()
+            if not isinstance(child.tag, str) or (_tag(child) in {"g", "defs"} and not len(child)):
+                continue
+            if _tag(child) == "g" and not child.attrib:
+                stack.extend(list(child)[::-1])
+            else:
+                kept.append(child)
+        parent[:] = kept
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""

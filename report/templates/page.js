@@ -1,0 +1,131 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const percent = (share) => (Math.floor(1000 * share + 0.5) / 10).toFixed(1) + "\u00a0%";
+
+  // Wilson's score interval of a fraction of `of`, as in the report's own statistics.
+  function wilson(p, of) {
+    const z = data.z, middle = (p + z * z / (2 * of)) / (1 + z * z / of);
+    const half = z / (1 + z * z / of) * Math.sqrt(p * (1 - p) / of + z * z / (4 * of * of));
+    return [p === 0 ? 0 : Math.max(0, middle - half), p === 1 ? 1 : Math.min(1, middle + half)];
+  }
+
+  function startSliders() {
+    const box = document.querySelector("[data-sliders]");
+    if (!box) return;
+    const inputs = [...box.querySelectorAll("input")];
+    const live = document.querySelector("[data-live]");
+    const cells = [...document.querySelectorAll("td[data-arm]")];
+    // A slider at rest stands for the study's own threshold, also where that lies between two of its steps.
+    const rest = Object.fromEntries(inputs.map((input) => [input.dataset.outcome, input.value]));
+    const nothing = (s, level) => s === null || (data.inclusive ? s <= level : s < level);
+    const fits = {
+      learned_nothing: (s, levels) => nothing(s, levels.learned_nothing),
+      good: (s, levels) => !nothing(s, levels.learned_nothing) && s >= levels.good,
+    };
+
+    function show() {
+      const levels = {};
+      for (const input of inputs) {
+        const outcome = input.dataset.outcome;
+        levels[outcome] = input.value === rest[outcome] ? data.levels[outcome] : Number(input.value);
+        document.getElementById("shown-" + outcome).textContent = levels[outcome].toFixed(3);
+      }
+      const said = [];
+      for (const cell of cells) {
+        const arm = data.arms[Number(cell.dataset.arm)], of = arm.scores.length;
+        if (!of) continue;
+        const count = arm.scores.filter((s) => fits[cell.dataset.outcome](s, levels)).length;
+        let text = percent(count / of) + " (" + count + " of " + of + ")";
+        if (arm.effective !== null) text += " [" + wilson(count / of, arm.effective).map(percent).join(" to ") + "]";
+        cell.querySelector(".share").textContent = text;
+        cell.querySelector(".level").setAttribute("width", String(100 * count / of));
+        said.push(arm.name + " " + cell.dataset.outcome.replace("_", " ") + " " + percent(count / of));
+      }
+      live.textContent = said.join(", ");
+    }
+
+    for (const input of inputs) input.addEventListener("input", show);
+    box.querySelector("[data-reset]").addEventListener("click", () => {
+      for (const input of inputs) input.value = rest[input.dataset.outcome];
+      show();
+    });
+    box.hidden = false;
+  }
+
+  function startTable() {
+    const table = document.getElementById("table");
+    if (!table) return;
+    const PAGE = 100;
+    const body = table.tBodies[0];
+    const heads = [...table.tHead.rows[0].cells];
+    const names = heads.map((head) => head.textContent.trim().toLowerCase());
+    const rows = [...body.rows].map((row, place) => {
+      const cells = [...row.cells].map((cell) => cell.textContent.trim());
+      return { row, place, cells, low: cells.map((cell) => cell.toLowerCase()) };
+    });
+    const filter = document.getElementById("filter");
+    const shown = document.querySelector("[data-shown]");
+    const previous = document.querySelector("[data-previous]"), next = document.querySelector("[data-next]");
+    let column = -1, direction = 1, page = 0;
+
+    function fits(entry, word) {
+      const cut = word.indexOf("=");
+      const place = cut > 0 ? names.indexOf(word.slice(0, cut)) : -1;
+      if (place >= 0) return entry.low[place] === word.slice(cut + 1);
+      return entry.low.some((cell) => cell.includes(word));
+    }
+
+    function before(a, b) {
+      const x = a.cells[column], y = b.cells[column];
+      const noX = x === "–" || x === "", noY = y === "–" || y === "";
+      if (noX || noY) return noX === noY ? a.place - b.place : noX ? 1 : -1;
+      const p = Number(x.replace("−", "-")), q = Number(y.replace("−", "-"));
+      const order = Number.isNaN(p) || Number.isNaN(q) ? (x < y ? -1 : x > y ? 1 : 0) : p - q;
+      return direction * order || a.place - b.place;
+    }
+
+    function show() {
+      const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const found = rows.filter((entry) => words.every((word) => fits(entry, word)));
+      if (column >= 0) found.sort(before);
+      const pages = Math.max(1, Math.ceil(found.length / PAGE));
+      page = Math.min(page, pages - 1);
+      const part = found.slice(page * PAGE, (page + 1) * PAGE);
+      body.replaceChildren(...part.map((entry) => entry.row));
+      const range = part.length ? (page * PAGE + 1) + " to " + (page * PAGE + part.length) + " of " : "none of ";
+      shown.textContent = range + found.length + (words.length ? " that fit, " + rows.length + " in all" : "");
+      previous.disabled = page === 0;
+      next.disabled = page >= pages - 1;
+    }
+
+    heads.forEach((head, place) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = head.textContent;
+      head.replaceChildren(button);
+      head.setAttribute("aria-sort", "none");
+      button.addEventListener("click", () => {
+        direction = column === place ? -direction : 1;
+        column = place;
+        page = 0;
+        heads.forEach((other) => other.setAttribute("aria-sort", "none"));
+        head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+        show();
+      });
+    });
+    filter.addEventListener("input", () => { page = 0; show(); });
+    previous.addEventListener("click", () => { page -= 1; show(); });
+    next.addEventListener("click", () => { page += 1; show(); });
+    window.addEventListener("beforeprint", () => {
+      for (const each of document.querySelectorAll("details")) each.open = true;
+      body.replaceChildren(...rows.map((entry) => entry.row));
+    });
+    window.addEventListener("afterprint", show);
+    document.querySelectorAll("[data-tools], [data-pages]").forEach((each) => { each.hidden = false; });
+    show();
+  }
+
+  startSliders();
+  startTable();
+})();
