@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: install test lint clean
+.PHONY: install quickstart test lint clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -16,6 +16,9 @@ $(VENV)/installed-test: $(VENV)/installed
 	touch $@
 
 install: $(VENV)/installed  ## create .venv and install the project into it
+
+quickstart: $(VENV)/installed  ## run the bundled quickstart study and write its report
+	$(BIN)/robustness sweep quickstart
 
 test: $(VENV)/installed-test  ## run all tests on up to four cores
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadgroup $(ARGUMENTS)

@@ -55,6 +55,13 @@ def _find(store: Store, name: str) -> StudyStore:
     return store.study(name)
 
 
+def write_page(study: StudyStore) -> Path:
+    """Write the page of a study into the working folder, as `robustness report` does without options."""
+    path = _place(study.name, None, ENDINGS["html"])
+    _write(study, "html", path)
+    return path
+
+
 def _place(name: str, out: str | None, ending: str) -> Path:
     """The file to write: the one given, or one with the study's name, here or in the folder given."""
     # A study that was brought in from elsewhere may have any name.

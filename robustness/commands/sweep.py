@@ -130,8 +130,17 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
 def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
     from robustness.cli import DONE, INCOMPLETE
 
+    from report.headline import headline
+    from robustness.commands.report import write_page
+
     if swept.decided:
         print("stopped early: the paired difference is decided", file=sys.stderr)
+    if not arguments.quiet:
+        print(headline(store))
+    if not arguments.no_report:
+        path = write_page(store)
+        if not arguments.quiet:
+            print(f"report: {path}")
     complete = swept.not_successful == 0 and (swept.left == 0 or swept.decided or bool(arguments.only))
     if swept.not_successful:
         print(
