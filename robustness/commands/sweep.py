@@ -6,6 +6,7 @@ import argparse
 import shlex
 import sys
 from contextlib import nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robustness.commands.running import (
@@ -128,10 +129,19 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
 
 
 def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
+    from report.frames import results_frame
+    from report.headline import headline
+    from report.results import write_results
     from robustness.cli import DONE, INCOMPLETE
+    from robustness.sweep import STOPPED_NOTE
 
-    if swept.decided:
-        print("stopped early: the paired difference is decided", file=sys.stderr)
+    results = results_frame(store)
+    for line in headline(results, store.document(), store.note(STOPPED_NOTE)):
+        print(line)
+    if not arguments.no_report:
+        path = Path("reports") / f"{store.name}.csv"
+        write_results(results, "csv", path)
+        print(f"report: {path}")
     complete = swept.not_successful == 0 and (swept.left == 0 or swept.decided or bool(arguments.only))
     if swept.not_successful:
         print(
