@@ -128,9 +128,8 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
 
 
 def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
-    from robustness.cli import DONE, INCOMPLETE
-
     from report.headline import headline
+    from robustness.cli import DONE, INCOMPLETE
     from robustness.commands.report import write_page
 
     if swept.decided:

@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from robustness.errors import RobustnessError
 from robustness.execution import StartInterrupted
 
 _MEBIBYTE = 1 << 20
+CONNECT_SECONDS = 5.0
 
 _QUIET = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -70,6 +72,15 @@ def cluster(resource: str, otherwise: float = 0.0) -> float:
     return resources.get(resource, otherwise)
 
 
+def _check_reachable(address: str) -> None:
+    """Raise an OSError at once where nobody listens; Ray itself would try for minutes."""
+    if "://" in address:
+        raise OSError("give host:port of the head node, or auto; Ray client addresses have no Tune")
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
+
+
 def _start(address: str | None, cpus: float | None, gpus: float | None, data_bytes: int) -> None:
     for name in ("ray", "ray.tune", "ray.train"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -77,6 +88,7 @@ def _start(address: str | None, cpus: float | None, gpus: float | None, data_byt
     at_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         if address:
+            _check_reachable(address)
             ray.init(address=address, **quiet)
             return
         ray.init(

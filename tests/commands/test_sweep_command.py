@@ -159,3 +159,13 @@ def test_a_wrong_trial_or_number_of_workers_exits_2_and_writes_nothing(tmp_path:
         main(["sweep", str(path), "--store", store_url(tmp_path), "--workers", "0"])
     assert caught.value.code == 2
     assert not (tmp_path / "store.db").exists()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://somewhere:10001"])
+def test_a_cluster_that_is_not_there_is_said_at_once(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from robustness.execution.connection import RayError, connected
+
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+
+    with pytest.raises(RayError, match=f"the Ray cluster at '{address}' cannot be reached"), connected(address):
+        pass
