@@ -17,6 +17,7 @@ from robustness.errors import Diverged, MethodError
 from robustness.methods import find_method, read_method_options
 from robustness.methods.method import Setting
 from robustness.noise import StreamNoise
+from robustness.regression.adam import Adam
 from robustness.regression.checking import check_arm
 from robustness.regression.data_sets import Problem, Rows, load_problem
 from robustness.regression.flat import FlatNetwork
@@ -78,7 +79,7 @@ class Run:
     streams: Streams
     problem: Problem
     flat: FlatNetwork
-    optimizer: torch.optim.Optimizer
+    optimizer: Adam
     passes: int = 0
     """How many passes over the training rows have begun."""
 
@@ -106,8 +107,7 @@ class Run:
             options.initial_noise_scale if isinstance(given, str) else given,
             learned,
         )
-        flat.parameters.grad = flat.gradient
-        optimizer = torch.optim.Adam([flat.parameters], lr=hyperparameters.learning_rate, fused=True)
+        optimizer = Adam(flat.parameters, flat.gradient, hyperparameters.learning_rate)
         return Run(options, hyperparameters, streams, problem, flat, optimizer)
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
@@ -118,9 +118,8 @@ class Run:
         while True:
             self.passes += 1
             order = torch.from_numpy(self.streams.numpy("data_order", self.passes).permutation(rows))
-            x, y = inputs[order], targets[order]
-            for start in range(0, rows - size + 1, size):
-                yield x[start : start + size], y[start : start + size]
+            order = order[: rows - rows % size]
+            yield from zip(torch.split(inputs[order], size), torch.split(targets[order], size), strict=True)
 
     @torch.no_grad()
     def train_epoch(self, epoch: int) -> dict[str, float]:

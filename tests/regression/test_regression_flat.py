@@ -15,6 +15,7 @@ from robustness.bnn.network import Draws, Network
 from robustness.bnn.posteriors import GaussianPosterior, PointPosterior, Posterior, RadialPosterior
 from robustness.bnn.priors import GaussianPrior, ScaleMixturePrior
 from robustness.errors import MethodError
+from robustness.regression.adam import Adam
 from robustness.regression.flat import FlatNetwork
 
 EXAMPLES, KL_WEIGHT, NOISE_SCALE = 37, 0.8, 0.6
@@ -80,6 +81,21 @@ def test_the_gradient_is_that_of_the_negative_elbo(
     )
     torch.testing.assert_close(flat.gradient, expected, rtol=2e-4, atol=2e-5)
     assert flat.nll(square) == pytest.approx(nll.item(), rel=1e-5)
+
+
+def test_adam_is_torchs() -> None:
+    generator = torch.Generator().manual_seed(4)
+    ours = torch.randn(20, generator=generator)
+    theirs = ours.clone()
+    theirs.grad = torch.zeros(20)
+    gradient = torch.zeros(20)
+    adam, reference = Adam(ours, gradient, 0.03), torch.optim.Adam([theirs], lr=0.03)
+    for step in range(50):
+        gradient.copy_(torch.randn(20, generator=generator) * 10.0 ** (step % 5 - 3))
+        theirs.grad.copy_(gradient)
+        adam.step()
+        reference.step()
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
 def test_a_given_noise_scale_has_no_gradient() -> None:
