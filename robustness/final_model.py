@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,19 @@ from robustness.training import build_ensemble, training_options
 from robustness.trial import Trial
 
 FORMAT = 1
-KEYS = {"format", "trial", "epoch", "metric", "image_size", "channels", "classes", "mean", "std", "weights"}
+KEYS = {
+    "format",
+    "trial",
+    "epoch",
+    "metric",
+    "image_size",
+    "channels",
+    "classes",
+    "mean",
+    "std",
+    "weights",
+    "uncertainty",
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,8 @@ class FinalModel:
     """[channels], by which pictures are normalised."""
     classes: int
     ensemble: Ensemble
+    uncertainty: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+    """[n], the mutual information of each validation picture: to tell what is unusual. Empty until training ends."""
 
     @property
     def parameters(self) -> int:
@@ -64,9 +78,18 @@ class FinalModel:
             "mean": self.mean.cpu(),
             "std": self.std.cpu(),
             "weights": self.ensemble.state_dict(),
+            "uncertainty": self.uncertainty,
         }
         torch.save(state, unfinished)
         unfinished.replace(path)
+
+    def referral_threshold(self, fraction: float) -> float:
+        """The mutual information above which this fraction of the validation pictures lies."""
+        if len(self.uncertainty) == 0:
+            raise CheckpointError(
+                f"the model of trial {self.trial.key} was not trained to its end: no threshold is known"
+            )
+        return float(torch.quantile(self.uncertainty.double(), 1.0 - fraction))
 
     def predict(self, images: NDArray[np.uint8], samples: int = 16) -> NDArray[np.float32]:
         """Probabilities [draws, n, classes] of pictures [n, height, width, channels], the same each time."""
@@ -96,6 +119,7 @@ def load_model(path: Path) -> FinalModel:
         std=state["std"],
         classes=int(state["classes"]),
         ensemble=ensemble,
+        uncertainty=state["uncertainty"],
     )
 
 
@@ -114,7 +138,7 @@ def save_predictions(path: Path, **arrays: NDArray[Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     with unfinished.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+        np.savez_compressed(file, allow_pickle=False, **arrays)
     unfinished.replace(path)
 
 

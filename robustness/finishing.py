@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from robustness import metrics
@@ -55,9 +56,15 @@ def finish(run: Run, chosen: Path) -> dict[str, float]:
     data = load_task(run.trial.task)
     device = run.train_set.device
     model = load_model(chosen)
+    ensemble = model.ensemble.to(device)
     noise = evaluation_noise(run.trial, model.epoch, device)
-    test = Pictures.of(data, data.test, device)
-    probabilities = predict(model.ensemble.to(device), test, TEST_SAMPLES, noise, run.options.evaluation_batch_size)
+
+    def predictions(pictures: Pictures) -> NDArray[np.float32]:
+        return predict(ensemble, pictures, TEST_SAMPLES, noise, run.options.evaluation_batch_size)
+
+    usual = metrics.mutual_information(predictions(run.validation_set))
+    replace(model, uncertainty=torch.from_numpy(usual)).save(chosen)
+    probabilities = predictions(Pictures.of(data, data.test, device))
     labels, patients = data.test.labels, data.test.patients
     save_predictions(
         predictions_file(run.trial), labels=labels, patients=patients, probabilities=probabilities.astype(np.float32)
