@@ -23,8 +23,8 @@ def train(trial: Trial) -> Iterator[EpochResult]:
     return train(trial)
 
 
-def check(study: Study, check_data: bool = True) -> None:
-    """Raise one line in a `RobustnessError` unless the study's sections fit this trainable; reads no data."""
-    from robustness.regression.checking import check
+def check(study: Study, check_data: bool = True) -> Study:
+    """The study with all of its options filled in; raises a `RobustnessError` of one line if it does not fit."""
+    from robustness.regression.checking import checked
 
-    check(study, check_data)
+    return checked(study, check_data)

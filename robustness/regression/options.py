@@ -67,6 +67,8 @@ class Hyperparameters(BaseModel):
     variational_samples: int = Field(default=1, ge=1)
     initial_rho: float | None = Field(default=None, ge=-50, le=50)
     """Where every rho starts; an arm's own option replaces it."""
+    threshold: float | None = Field(default=None, gt=0)
+    """Where `mfvi_truncated` cuts its noise off, in place of its own option."""
     noise_scale: Annotated[float, Field(gt=0)] | Literal["learned"] = "learned"
     """tau of the likelihood N(f(x), tau^2): learned with the weights, or given (in standard deviations of the training
     targets), so that a space can search it."""

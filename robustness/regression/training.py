@@ -12,7 +12,7 @@ from torch import Tensor
 
 from robustness.bnn.gaussian import gaussian_log_density, predictive_log_likelihood, root_mean_squared_error
 from robustness.bnn.models import mlp
-from robustness.bnn.network import Network
+from robustness.bnn.network import Draws, Network
 from robustness.errors import Diverged, MethodError
 from robustness.methods import find_method, read_method_options
 from robustness.methods.method import Setting
@@ -35,6 +35,10 @@ from robustness.trial import EpochResult, Trial
 
 STEPS_AT_ONCE = 200
 """For how many steps the noise is drawn together."""
+DRAWS_AT_ONCE = 10
+"""How many draws are applied together when predicting: more would only fill the memory."""
+TRAIN_ROWS = 1000
+"""On how many training rows the training measures are taken: the first, which the split put in random order."""
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
@@ -111,10 +115,15 @@ class Run:
         return Run(options, hyperparameters, streams, problem, flat, optimizer)
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Batches [B, features], [B] without end; a pass leaves out the rows that would not fill a batch."""
+        """Batches [B, features], [B] without end; a pass leaves out the rows that would not fill a batch.
+
+        Where a batch holds all rows there is no order to draw.
+        """
         inputs, targets = map(torch.from_numpy, (self.problem.train.inputs, self.problem.train.targets))
         rows = len(targets)
         size = min(self.hyperparameters.batch_size, rows)
+        while size == rows:
+            yield inputs, targets
         while True:
             self.passes += 1
             order = torch.from_numpy(self.streams.numpy("data_order", self.passes).permutation(rows))
@@ -160,8 +169,11 @@ class Run:
             rows: Rows | None = getattr(self.problem, part)
             if rows is None:
                 continue
-            predictions = network.logits(torch.from_numpy(rows.inputs), draws).squeeze(-1)
-            targets, scale = torch.from_numpy(rows.targets), self.problem.target_scale
+            inputs, targets = torch.from_numpy(rows.inputs), torch.from_numpy(rows.targets)
+            if part == "train":
+                inputs, targets = inputs[:TRAIN_ROWS], targets[:TRAIN_ROWS]
+            predictions = predict(network, inputs, draws)
+            scale = self.problem.target_scale
             likelihood = predictive_log_likelihood(predictions, targets, self.flat.noise_scale)
             # The normalised training targets' own Gaussian is the standard one.
             baseline = float(gaussian_log_density(torch.zeros(()), targets, 1.0).mean())
@@ -171,9 +183,18 @@ class Run:
         return measures
 
 
+def predict(network: Network, inputs: Tensor, draws: Draws) -> Tensor:
+    """Predictions [samples, n] for inputs [n, features]."""
+    parts = []
+    for start in range(0, draws.samples, DRAWS_AT_ONCE):
+        some = Draws(tuple(weights[start : start + DRAWS_AT_ONCE] for weights in draws.weights))
+        parts.append(network.logits(inputs, some).squeeze(-1))
+    return torch.cat(parts)
+
+
 def _network(trial: Trial, options: RegressionOptions, problem: Problem, streams: Streams) -> tuple[Network, float]:
     """The arm's network, and its factor on the KL."""
-    check_arm(trial.method, trial.method_options, trial.hyperparameters.get("initial_rho") is not None)
+    check_arm(trial.method, trial.method_options, set(trial.hyperparameters))
     method = find_method(trial.method)
     method_options = read_method_options(trial.method, trial.method_options)
     shared = TrainingOptions(
