@@ -12,15 +12,15 @@ from robustness.space_options import Branches, Choices, Constant, Option, Option
 OPTIMIZERS = ("adam", "amsgrad", "sgd")
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """What values a hyperparameter takes."""
 
     words: str
     fits: Callable[[Scalar], bool]
 
 
-def _number(words: str, fits: Callable[[float], bool]) -> _Kind:
-    return _Kind(words, lambda value: _is_number(value) and fits(float(value or 0)))
+def _number(words: str, fits: Callable[[float], bool]) -> Kind:
+    return Kind(words, lambda value: _is_number(value) and fits(float(value or 0)))
 
 
 def _is_number(value: Scalar) -> bool:
@@ -31,22 +31,22 @@ def _whole(value: Scalar) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-HYPERPARAMETERS: dict[str, _Kind] = {
-    "optimizer": _Kind(f"one of {', '.join(OPTIMIZERS)}", lambda value: value in OPTIMIZERS),
+HYPERPARAMETERS: dict[str, Kind] = {
+    "optimizer": Kind(f"one of {', '.join(OPTIMIZERS)}", lambda value: value in OPTIMIZERS),
     "learning_rate": _number("a number above 0", lambda value: value > 0),
     "learning_rate_decay": _number("a factor above 0 and at most 1", lambda value: 0 < value <= 1),
     "momentum": _number("a number from 0 to below 1", lambda value: 0 <= value < 1),
-    "nesterov": _Kind("true or false", lambda value: isinstance(value, bool)),
+    "nesterov": Kind("true or false", lambda value: isinstance(value, bool)),
     "weight_decay": _number("a number from 0 on", lambda value: value >= 0),
-    "batch_size": _Kind("a whole number from 1 on", _whole),
-    "variational_samples": _Kind("a whole number from 1 on", _whole),
+    "batch_size": Kind("a whole number from 1 on", _whole),
+    "variational_samples": Kind("a whole number from 1 on", _whole),
     "initial_rho": _number("a number between -50 and 50", lambda value: -50 <= value <= 50),
     "dropout_rate": _number("a number between 0 and 1", lambda value: 0 < value < 1),
     "threshold": _number("a number above 0", lambda value: value > 0),
 }
 
 
-def check_hyperparameters(options: Options, own_methods: bool, known: Mapping[str, _Kind] = HYPERPARAMETERS) -> None:
+def check_hyperparameters(options: Options, own_methods: bool, known: Mapping[str, Kind] = HYPERPARAMETERS) -> None:
     """Raise unless every option is known, has fitting values, and what training cannot do without is always given.
 
     Names that only a user's own method could know pass if there is one among the arms.

@@ -1,0 +1,56 @@
+"""Regression trials that train in a moment, on a made-up set in the place of `yacht`: a linear function and noise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robustness.trial import Trial
+
+NOISE = 0.5
+"""The standard deviation of the noise in the target's own units; the target's own is about 5."""
+
+
+def write_linear_set(folder: Path) -> Path:
+    """A folder with `yacht/data.txt`: 308 rows, 6 features, y = 40 + 2 x_0 - 3 x_1 + 4 x_2 + noise."""
+    rng = np.random.default_rng(5)
+    inputs = rng.normal(size=(308, 6))
+    targets = 40 + inputs @ np.array([2.0, -3.0, 4.0, 0.0, 0.0, 0.0]) + rng.normal(0, NOISE, size=308)
+    (folder / "yacht").mkdir(parents=True, exist_ok=True)
+    np.savetxt(folder / "yacht" / "data.txt", np.column_stack([inputs, targets]))
+    return folder
+
+
+def regression_trial(
+    folder: Path,
+    method: str = "radial",
+    training: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
+    replicate: int = 0,
+    **changes: Any,
+) -> Trial:
+    """A trial of the method, with changes to its hyperparameters."""
+    hyperparameters = {
+        "data_set": "yacht",
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+        "batch_size": 64,
+        "initial_rho": -4.0,
+    }
+    return Trial(
+        study="regression",
+        seed=3,
+        configuration=1,
+        arm=method,
+        replicate=replicate,
+        hyperparameters=hyperparameters | changes,
+        method=method,
+        method_options=options or {},
+        task={"name": "uci", "folder": str(folder)},
+        model={"hidden": [8]},
+        training={"epochs": 2, "steps_per_epoch": 50, "evaluation_samples": 10} | (training or {}),
+        metric="validation_gain",
+        trainable="robustness.regression:train",
+    )
