@@ -80,7 +80,7 @@ def draw_features(grades: NDArray[np.int64], size: int, poor: float, rng: np.ran
         ),
         disc=_one_spot(disc_x, disc_y, rng.uniform(0.085, 0.11, n), rng.uniform(2.0, 3.0, n)),
         macula=_one_spot(macula_x, macula_y, rng.uniform(0.12, 0.18, n), rng.uniform(0.2, 0.4, n)),
-        vessels=_vessels(disc_x, disc_y, side, min(max(40, size * 5 // 4), 320), rng),
+        vessels=_vessels(disc_x, disc_y, side, min(20 + size, 144), rng),
         dark=_join(
             _scattered(np.take(MICROANEURYSMS, grades), (0.014, 0.024), (1.0, 2.0), rng),
             _scattered(np.take(HAEMORRHAGES, grades), (0.028, 0.065), (1.0, 2.4), rng),
@@ -116,7 +116,8 @@ def draw_pictures(features: Features, size: int, noise: Floats) -> NDArray[np.ui
     picture = _blend(picture, _cover(features.bright, axis), (1.0, 0.92, 0.55))
     for row in np.flatnonzero(features.blur):
         kernel = _blur_matrix(axis, float(features.blur[row]))
-        picture[row] = np.einsum("ab,bcd->acd", kernel, np.einsum("ab,cbd->cad", kernel, picture[row]))
+        across = kernel @ picture[row]
+        picture[row] = (kernel @ across.reshape(size, -1)).reshape(size, size, 3)
     picture *= features.light[:, None, None, None]
     picture = _blend(picture, 0.8 * _cover(features.artefact, axis), (0.85, 0.88, 0.95))
     # One camera shows the whole round of the retina, the other cuts it off above and below.
@@ -187,14 +188,14 @@ def _vessels(
     start = np.array([1.9, 1.2, 2.4, 1.5, -1.9, -1.2, -2.4, -1.5]) + rng.normal(0, 0.15, (n, VESSELS))
     bend = np.sign(start) * rng.uniform(-1.3, -0.5, (n, VESSELS))
     length = rng.uniform(1.1, 1.7, (n, VESSELS))
-    width = np.array([0.02, 0.012, 0.012, 0.009] * 2) * rng.uniform(0.8, 1.2, (n, VESSELS))
+    width = np.array([0.02, 0.013, 0.013, 0.011] * 2) * rng.uniform(0.8, 1.2, (n, VESSELS))
     along = np.linspace(0, 1, points)
     angle = start[:, :, None] + bend[:, :, None] * along + 0.1 * np.sin(9 * along + start[:, :, None] * 7)
     step = length[:, :, None] / points
     across = x[:, None, None] - side[:, None, None] * np.cumsum(step * np.cos(angle), axis=2)
     down = y[:, None, None] + np.cumsum(step * np.sin(angle), axis=2)
-    thin = width[:, :, None] * (1 - 0.6 * along)
-    # Spots of standard deviation w, set at a distance d, add up along the line to sqrt(2 pi) w / d.
+    thin = width[:, :, None] * (1 - 0.45 * along)
+    # Spots of standard deviation w at a distance d, at most about 2 w, add up along the line to sqrt(2 pi) w / d.
     strength = 1.5 * np.minimum(1.0, step / (np.sqrt(2 * np.pi) * thin)) * np.ones_like(angle)
     flat = (n, VESSELS * points)
     return _spots(across.reshape(flat), down.reshape(flat), thin.reshape(flat), strength.reshape(flat))

@@ -14,7 +14,7 @@ from PIL import Image
 from robustness.errors import TaskError
 from robustness.tasks.label_table import PICTURES
 
-FORMATS = ("JPEG", "MPO", "PNG", "TIFF", "BMP", "WEBP", "PPM")
+FORMATS = ("JPEG", "PNG", "TIFF", "BMP", "WEBP", "PPM")
 """What a file may contain; a closed list keeps out formats whose reading starts other programs."""
 
 WHITE, DIMMEST = 230, 12

@@ -58,7 +58,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    heavy = "torch ray optuna pandas sqlalchemy numpy scipy pydantic rich yaml".split()
+    heavy = ["torch", "ray", "optuna", "pandas", "sqlalchemy", "numpy", "scipy", "pydantic", "rich", "yaml"]
     code = (
         "import sys, contextlib\n"
         "from robustness.cli import main\n"

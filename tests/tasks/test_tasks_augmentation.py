@@ -20,7 +20,7 @@ def fixed_draws(monkeypatch: pytest.MonkeyPatch, **draws: float) -> None:
     numbers = torch.full((1, 10), 0.5)
     for name, value in draws.items():
         numbers[0, places[name]] = value
-    monkeypatch.setattr(augmentation.torch, "rand", lambda count, _, generator: numbers.expand(count, -1))
+    monkeypatch.setattr(augmentation.torch, "rand", lambda count, *_, **__: numbers.expand(count, -1))
 
 
 def picture() -> Tensor:

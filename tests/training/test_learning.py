@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from data_sets import deepdrid
+from data_sets import data_set
 
 from robustness.cli import main
 from robustness.training import train
@@ -29,7 +29,7 @@ def last_auc(method: str, rho: float, epochs: int, task: dict[str, object], conf
         method=method,
         task=task,
         model={"name": "vgg_small", "depth": "short"},
-        training={"epochs": epochs, "evaluation_samples": 16},
+        training={"epochs": epochs, "evaluation_samples": 4},
     )
     *_, last = train(trial)
     return last.measures["validation_auc"]
@@ -53,7 +53,7 @@ def test_the_drawn_task_is_neither_trivial_nor_impossible() -> None:
 
 
 def test_radial_learns_from_real_photographs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = deepdrid()
+    folder = data_set("deepdrid")
     out = tmp_path / "deepdrid_32"
     arguments = ["--images", f"{folder}/deepdrid_128.zip", "--labels", f"{folder}/labels_full.csv", "--size", "32"]
     assert main(["prepare", "retinopathy", *arguments, "--out", str(out)]) == 0
