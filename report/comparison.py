@@ -168,10 +168,8 @@ def at_threshold(
     scores: pd.DataFrame, outcome: str, limit: float, sample: Sample, inclusive: bool = False
 ) -> dict[str, Any]:
     """The comparison if the threshold were `limit`: nothing below it (`inclusive`: or at it), good from it on."""
-    if outcome == "good":
-        has = scores >= limit
-    else:
-        has = scores <= limit if inclusive else scores < limit
+    nothing = scores <= limit if inclusive else scores < limit
+    has = scores >= limit if outcome == "good" else nothing
     return {"threshold": limit, **compare_pairs(has.astype("float64"), sample)}
 
 
