@@ -83,5 +83,5 @@ def _reading(material: Material, count: int, shown: int) -> str:
     best = scored.iloc[int(scored["score"].argmax())]
     return (
         told
-        + f"; the highest score is {best['score']:.4f}, {text(best['arm'], 60)} with number {best['configuration']}."
+        + f"; the highest score is {best['score']:.4f}, {text(best['arm'], 60)} on configuration {best['configuration']}."
     )

@@ -36,10 +36,13 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 def write_report(study: StudyStore | StudyFrames | Analysis, path: Path | str) -> Path:
     """Write the report of a study, which may still be running; gives the file's path."""
-    file = Path(path)
-    page = render(make_material(study))
-    file.write_text(page, encoding="utf-8", newline="\n")
-    return file
+    return write_material(make_material(study), Path(path))
+
+
+def write_material(material: Material, path: Path) -> Path:
+    """Write the page of a study that has been analysed."""
+    path.write_text(render(material), encoding="utf-8", newline="\n")
+    return path
 
 
 def render(material: Material) -> str:

@@ -160,6 +160,7 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> list
 
 def label_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], arms: Arms) -> None:
     """Write each arm's name at the end of its line, in the margin on the right, none over another."""
+    axes.autoscale_view()  # which would happen only when drawn, after the heights below were computed
     names = list(ends)
     scale = axes.transData
     heights = [float(axes.transAxes.inverted().transform(scale.transform((x, y)))[1]) for x, y in ends.values()]

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from report.figures.material import Material
-from report.figures.style import INK, Numbers, Picture, Section, label_ends, panel, text
+from report.figures.style import Numbers, Picture, Section, label_ends, panel, text
 
 MOST_BARS = 400
 MOST_WORKERS = 24
@@ -90,7 +90,7 @@ def _draw_workers(material: Material, times: pd.DataFrame, unit: str) -> Figure:
                 continue
             spans = [(a, max(b - a, least)) for a, b in zip(own["start"], own["stop"], strict=True)]
             colour = material.arms.colour(arm)
-            axes.broken_barh(spans, (row - 0.36, 0.72), facecolors=colour, edgecolors=INK, linewidth=0.3)
+            axes.broken_barh(spans, (row - 0.36, 0.72), facecolors=colour, linewidth=0)
     axes.set_yticks(range(len(workers)), [text(worker, 14) for worker in workers])
     axes.set_ylim(len(workers) - 0.4, -0.6)
     axes.set_xlabel(f"{unit} since the first trial began")

@@ -1,0 +1,144 @@
+"""How long the report takes, how much memory and how large a file, for the paper's study and for one of 10,000 trials.
+
+    python benchmarks/report_page.py [--small]
+
+Writes two studies of made-up results into a temporary SQLite store, 172 trials and 10,000 trials of 150 epochs, and the
+report of each in a process of its own. Ends with 1 if a limit is missed: 10 s, 2 MB; 60 s, 2 GB of memory, 5 MB.
+Times are wall times: on a machine that does other work they say little, so the processor time is printed as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robustness.plan import make_plan
+from robustness.store import open_store
+from robustness.study import make_study
+
+EPOCHS = 150
+MEASURED = ("validation_auc", "train_auc", "nll", "cross_entropy", "gradient_sd")
+SPACE = {
+    "optimizer": ["sgd", "amsgrad"],
+    "learning_rate": {"low": 1.0e-5, "high": 1.0e-2, "scale": "log"},
+    "batch_size": [16, 32, 64, 128, 256],
+    "variational_samples": [1, 2, 4],
+    "initial_rho": [-6, -4, -2, 0],
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a report may take."""
+
+    seconds: float
+    megabytes: float
+    memory: float | None
+    """In GB."""
+
+
+SIZES = {86: Limits(10.0, 2.0, None), 5000: Limits(60.0, 5.0, 2.0)}
+
+
+def fill(file: Path, configurations: int) -> str:
+    """Register a study of two arms and write made-up results of all its trials; gives its name."""
+    data: dict[str, Any] = {
+        "name": f"made_{configurations}",
+        "task": {"name": "synthetic_fundus", "image_size": 32, "train": 500},
+        "model": {"name": "vgg_small", "base_channels": 16, "depth": "short"},
+        "arms": ["mfvi", "radial"],
+        "space": SPACE,
+        "sampling": {"strategy": "random", "configurations": configurations, "seed": 0},
+        "training": {"epochs": EPOCHS, "pretrain_epochs": 1},
+        "outcomes": {"learned_nothing": {"below": 0.6}, "good": {"at_least": 0.8}},
+    }
+    study = make_study(data, "made.yaml", check_data=False)
+    with open_store(f"sqlite:///{file}") as store:
+        store.register(study, make_plan(study))
+    # Straight into the tables: through the writer, which is measured in benchmarks/store.py, it would take minutes.
+    with closing(sqlite3.connect(file)) as connection:
+        columns = ("trial", "epoch", "pretraining", "seconds", *MEASURED)
+        places = ", ".join("?" * len(columns))
+        insert = f"INSERT INTO robustness_epochs ({', '.join(columns)}) VALUES ({places})"  # noqa: S608
+        connection.executemany(insert, epochs(connection))
+        connection.execute(
+            "UPDATE robustness_trials SET status = 'finished', attempts = 1, seconds = 900.0, "
+            "worker = 'w' || (id % 8), device = 'cpu', started = 1.7e9 + 100.0 * id, ended = 1.7e9 + 100.0 * id + 900.0"
+        )
+        connection.commit()
+    return study.name
+
+
+def epochs(connection: sqlite3.Connection) -> Iterator[tuple[float, ...]]:
+    """Rows of epochs: curves that rise to a height of their own, with noise."""
+    rng = np.random.default_rng(0)
+    rise = 1 - np.exp(-np.arange(EPOCHS) / 40)
+    for trial, arm in connection.execute("SELECT id, arm FROM robustness_trials ORDER BY id").fetchall():
+        height = rng.beta(1.2, 3.0 if arm == "mfvi" else 1.5) * 0.47
+        score = 0.5 + height * rise + rng.normal(0, 0.01, EPOCHS)
+        noise = 0.4 if arm == "mfvi" else 0.02
+        for number in range(EPOCHS):
+            value = float(score[number])
+            yield (trial, number + 1, number == 0, 6.0, value, value + 0.01, 1.1 - value, 40 + 60 / (number + 1), noise)
+
+
+def report(url: str, name: str, out: str) -> None:
+    """Write the report; prints seconds, processor seconds and the most memory in kB, as JSON."""
+    start = time.perf_counter()
+    from report.page import write_report
+
+    with open_store(url, create=False) as store:
+        write_report(store.study(name), out)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    took = time.perf_counter() - start
+    print(json.dumps({"seconds": took, "processor": used.ru_utime + used.ru_stime, "memory": used.ru_maxrss}))
+
+
+def measure(folder: Path, configurations: int, limits: Limits) -> bool:
+    """Fill a store, write its report in a process of its own and print what it took; whether all limits were kept."""
+    name = fill(folder / "store.db", configurations)
+    page = folder / f"{name}.html"
+    command = [sys.executable, __file__, "--one", f"sqlite:///{folder / 'store.db'}", name, str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    size, memory = page.stat().st_size / 1e6, found["memory"] / 1e6
+    print(
+        f"{2 * configurations:>6} trials x {EPOCHS} epochs: {found['seconds']:.1f} s (limit {limits.seconds:g} s; "
+        f"processor {found['processor']:.1f} s), {size:.2f} MB (limit {limits.megabytes:g} MB), {memory:.2f} GB"
+        + (f" (limit {limits.memory:g} GB)" if limits.memory else "")
+    )
+    kept = found["seconds"] <= limits.seconds and size <= limits.megabytes
+    return kept and (limits.memory is None or memory <= limits.memory)
+
+
+def main() -> int:
+    """Measure both sizes, or the small one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true", help="only the paper's size")
+    parser.add_argument("--one", nargs=3, metavar=("URL", "STUDY", "FILE"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        report(*arguments.one)
+        return 0
+    kept = []
+    for configurations, limits in list(SIZES.items())[: 1 if arguments.small else None]:
+        with tempfile.TemporaryDirectory() as folder:
+            kept.append(measure(Path(folder), configurations, limits))
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

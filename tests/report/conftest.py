@@ -1,0 +1,38 @@
+"""Pages of the made studies, each written once for all tests that look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from made_studies import AWKWARD
+
+from report.figures import make_material
+from report.figures.material import Material
+from report.page import write_material
+from robustness.store import open_store
+
+
+@dataclass(frozen=True)
+class Written:
+    """A study and its page."""
+
+    material: Material
+    page: Path
+
+
+@pytest.fixture(scope="session")
+def awkward(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Written]:
+    """From the name of an awkward store to its page."""
+
+    @cache
+    def written(name: str) -> Written:
+        folder = tmp_path_factory.mktemp("awkward")
+        with open_store(f"sqlite:///{folder / 'secret-folder.db'}") as store:
+            material = make_material(AWKWARD[name](store))
+        return Written(material, write_material(material, folder / "page.html"))
+
+    return written

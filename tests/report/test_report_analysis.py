@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made_studies import AWKWARD, Made, fill, from_table, made_study, mixed, paper_like
+from scipy import stats
+
+from report.analysis import analyse, as_json_text
+from robustness.store import Store, open_store
+
+ARMS = ("mfvi", "radial")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path / 'made.db'}") as opened:
+        yield opened
+
+
+def table_of(mfvi: list[float], radial: list[float]) -> dict[tuple[int, str], float]:
+    both = zip(mfvi, radial, strict=True)
+    return {(c, arm): score for c, scores in enumerate(both) for arm, score in zip(ARMS, scores, strict=True)}
+
+
+MFVI = [0.51, 0.52, 0.55, 0.59, 0.62, 0.7, 0.58, 0.5, 0.85, 0.9, 0.57, 0.56]
+RADIAL = [0.81, 0.7, 0.65, 0.82, 0.55, 0.9, 0.83, 0.7, 0.7, 0.95, 0.6, 0.79]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('made') / 'made.db'}") as opened:
+        return dict(analyse(fill(opened, made_study(), from_table(table_of(MFVI, RADIAL)))).results)
+
+
+def finite_wilson(count: int, n: int, population: int) -> tuple[float, float]:
+    """Wilson's interval by its quadratic, at the number that stands for n of a finite space."""
+    larger = n * (population - 1) / (population - n)
+    z2 = stats.norm.ppf(0.975) ** 2
+    p = count / n
+    roots = np.roots([1 + z2 / larger, -(2 * p + z2 / larger), p * p])
+    return float(min(roots)), float(max(roots))
+
+
+def test_the_fractions_are_counted_over_pairs_with_their_intervals(results: dict[str, Any]) -> None:
+    for arm, scores in (("mfvi", MFVI), ("radial", RADIAL)):
+        found = results["arms"][arm]
+        for outcome, count in (
+            ("learned_nothing", sum(score < 0.6 for score in scores)),
+            ("good", sum(score >= 0.8 for score in scores)),
+        ):
+            entry = found[outcome]
+            assert (entry["count"], entry["of"], entry["fraction"]) == (count, 12, count / 12)
+            assert (entry["low"], entry["high"]) == pytest.approx(finite_wilson(count, 12, 576))
+        assert (found["trials"], found["best"]) == (12, max(scores))
+        assert found["profile_area"] == pytest.approx(np.mean([(score - 0.5) / 0.5 for score in scores]))
+
+
+def test_the_documented_keys_are_there_with_the_documented_types(results: dict[str, Any]) -> None:
+    keys = {"study", "complete", "arms", "paired", "sensitivity", "left_out", "thresholds"}
+    assert keys <= set(results)
+    assert results["study"] == "made"
+    assert results["complete"] is True
+    documented = Path(__file__).resolve().parents[2] / "docs" / "report_json.md"
+    text = documented.read_text(encoding="utf-8")
+    for key in results:
+        assert f"`{key}`" in text, key
+    for part in ("arms", "profiles", "budget", "sensitivity", "left_out", "thresholds", "sampling"):
+        inner = results[part]
+        if part == "arms":
+            inner = inner["mfvi"]
+        for key in inner:
+            assert f"`{key}`" in text, (part, key)
+    for key in results["paired"][0]:
+        assert f"`{key}`" in text, key
+
+
+def test_the_paired_table_is_counted_and_tested(results: dict[str, Any]) -> None:
+    entry = results["paired"][0]
+    pairs = list(zip((s < 0.6 for s in MFVI), (s < 0.6 for s in RADIAL), strict=True))
+    assert (entry["arms"], entry["outcome"], entry["epoch"]) == (["mfvi", "radial"], "learned_nothing", "best")
+    assert entry["both"] == pairs.count((True, True))
+    assert entry["only_first"] == pairs.count((True, False))
+    assert entry["only_second"] == pairs.count((False, True))
+    assert entry["neither"] == pairs.count((False, False))
+    assert entry["difference"] == pytest.approx((sum(a for a, _ in pairs) - sum(b for _, b in pairs)) / 12)
+    discordant = entry["only_first"] + entry["only_second"]
+    assert entry["p_value"] == pytest.approx(stats.binomtest(entry["only_first"], discordant).pvalue)
+    assert entry["low"] < entry["difference"] < entry["high"]
+    kinds = [(entry["epoch"], entry["outcome"]) for entry in results["paired"]]
+    assert kinds == [("best", "learned_nothing"), ("best", "good"), ("last", "learned_nothing"), ("last", "good")]
+
+
+def test_scores_are_compared_by_wins_and_wilcoxon(results: dict[str, Any]) -> None:
+    entry = results["scores"][0]
+    differences = np.subtract(MFVI, RADIAL)
+    assert entry["second_wins"]["count"] == int((differences < 0).sum())
+    assert entry["p_value"] == pytest.approx(stats.wilcoxon(differences).pvalue)
+    assert entry["mean_difference"] == pytest.approx(differences.mean())
+
+
+def test_the_profile_and_its_difference_are_counted_at_every_threshold(results: dict[str, Any]) -> None:
+    grid = results["profiles"]["thresholds"]
+    counted = {
+        arm: [float(np.mean([score > limit for score in scores])) for limit in grid]
+        for arm, scores in zip(ARMS, (MFVI, RADIAL), strict=True)
+    }
+    for arm in ARMS:
+        assert results["profiles"]["arms"][arm]["fraction"] == pytest.approx(counted[arm])
+    difference = results["profiles"]["differences"][0]
+    assert difference["difference"] == pytest.approx(np.subtract(counted["mfvi"], counted["radial"]).tolist())
+
+
+def test_the_verdict_is_tried_at_every_threshold(results: dict[str, Any]) -> None:
+    dependence = results["thresholds"]["dependence"][0]
+    assert dependence["threshold"] == 0.6
+    assert dependence["holds_from"] <= 0.6 <= dependence["holds_to"]
+    for entry in dependence["at"]:
+        limit = entry["threshold"]
+        expected = np.mean([s < limit for s in MFVI]) - np.mean([s < limit for s in RADIAL])
+        assert entry["difference"] == pytest.approx(expected)
+
+
+def test_at_the_studys_own_threshold_the_trial_of_thresholds_agrees_with_the_comparison(store: Store) -> None:
+    results = analyse(paper_like(store, configurations=30, epochs=8)).results
+    dependence = results["thresholds"]["dependence"][0]
+    own = next(entry for entry in dependence["at"] if entry["threshold"] == dependence["threshold"])
+    assert own["p_value"] == results["paired"][0]["p_value"]
+    assert own["difference"] == results["paired"][0]["difference"]
+
+
+def test_replicates_are_averaged_within_configurations(store: Store) -> None:
+    rng = np.random.default_rng(0)
+    scores = {(c, arm, r): float(rng.choice([0.55, 0.7, 0.9])) for c in range(8) for arm in ARMS for r in range(3)}
+    # One replicate has no result, so its configuration rests on two.
+    made: dict[tuple[Any, ...], Any] = {**scores, (3, "mfvi", 1): Made("out_of_memory")}
+    results = analyse(fill(store, made_study(configurations=8, replicates=3), from_table(made))).results
+    complete = [(c, r) for c in range(8) for r in range(3) if (c, r) != (3, 1)]
+    share = {arm: [np.mean([scores[c, arm, r] < 0.6 for k, r in complete if k == c]) for c in range(8)] for arm in ARMS}
+    entry = results["arms"]["mfvi"]["learned_nothing"]
+    assert (entry["of"], entry["interval"]) == (23, "cluster bootstrap")
+    assert entry["fraction"] == pytest.approx(np.mean(share["mfvi"]))
+    paired = results["paired"][0]
+    assert (paired["pairs"], paired["configurations"], paired["test"]) == (23, 8, "sign-flip")
+    assert paired["difference"] == pytest.approx(np.mean(np.subtract(share["mfvi"], share["radial"])))
+    assert set(results["variance"]) == set(ARMS)
+
+
+def test_a_whole_grid_has_no_sampling_interval(store: Store) -> None:
+    results = analyse(AWKWARD["whole grid"](store)).results
+    entry = results["arms"]["radial"]["good"]
+    assert entry["low"] == entry["high"] == entry["fraction"]
+    assert entry["interval"] == "none: the whole space was run"
+
+
+def test_holms_correction_is_over_the_pairs_of_arms(store: Store) -> None:
+    results = analyse(AWKWARD["three arms"](store)).results
+    family = [e for e in results["paired"] if e["epoch"] == "best" and e["outcome"] == "learned_nothing"]
+    assert len(family) == 3
+    assert min(e["p_adjusted"] for e in family) == pytest.approx(min(1, 3 * min(e["p_value"] for e in family)))
+
+
+def test_the_references_figures_stand_beside_the_studys_own(store: Store) -> None:
+    reference = analyse(paper_like(store, configurations=20, epochs=6)).results["reference"]
+    entry = next(e for e in reference["fractions"] if e["arm"] == "mfvi" and e["outcome"] == "learned_nothing")
+    assert entry["reference"] == 0.82
+    assert entry["inside"] is (entry["low"] <= 0.82 <= entry["high"])
+
+
+def test_an_unfinished_study_says_so(store: Store) -> None:
+    assert analyse(mixed(store)).results["complete"] is False
+
+
+def test_good_then_diverged_is_counted(store: Store) -> None:
+    assert analyse(mixed(store)).results["arms"]["mfvi"]["good_then_diverged"] == 1
+
+
+@pytest.mark.parametrize("kind", sorted(AWKWARD))
+def test_every_awkward_store_gives_json_that_others_can_read(store: Store, kind: str) -> None:
+    results = analyse(AWKWARD[kind](store)).results
+    read = json.loads(as_json_text(results), parse_constant=lambda name: pytest.fail(f"{name} in the JSON"))
+    assert read == results
+    assert all(not isinstance(value, float) or math.isfinite(value) for value in results["arms"].values())
+
+
+def test_the_same_store_gives_the_same_text(store: Store) -> None:
+    study = fill(store, made_study())
+    assert as_json_text(analyse(study).results) == as_json_text(analyse(study).results)

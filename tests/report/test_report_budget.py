@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from report.statistics.budget import budget_band, budget_sizes, expected_best, trials_needed
+
+SCORES = [0.5, 0.62, 0.62, 0.7, 0.71, 0.83, 0.9]
+
+
+@pytest.mark.parametrize("size", range(1, 8))
+def test_the_expected_best_is_the_mean_over_every_choice_of_trials(size: int) -> None:
+    brute = np.mean([max(chosen) for chosen in itertools.combinations(SCORES, size)])
+    assert expected_best(SCORES, [size])[0] == pytest.approx(brute, abs=1e-12)
+
+
+def test_the_order_of_trials_does_not_matter() -> None:
+    assert np.array_equal(expected_best(SCORES[::-1], [1, 3]), expected_best(SCORES, [1, 3]))
+
+
+def test_many_trials_lose_no_precision() -> None:
+    values = np.random.default_rng(0).random(5000)
+    found = expected_best(values, [1, 2, 5000])
+    assert found[0] == pytest.approx(values.mean(), abs=1e-9)
+    assert found[2] == pytest.approx(values.max(), abs=1e-9)
+    ordered = np.sort(values)
+    exact = sum(x * 2 * i for i, x in enumerate(ordered)) / (5000 * 4999)
+    assert found[1] == pytest.approx(exact, abs=1e-9)
+
+
+def test_the_band_is_the_spread_over_resampled_configurations() -> None:
+    rng = np.random.default_rng(2)
+    groups = [rng.random(3) for _ in range(25)]
+    sizes = [1, 4, 10]
+    band = budget_band(groups, sizes)
+    samples = []
+    for _ in range(1500):
+        chosen = np.concatenate([groups[place] for place in rng.integers(25, size=25)])
+        samples.append(expected_best(chosen, sizes))
+    low, high = np.quantile(samples, [0.025, 0.975], axis=0)
+    assert band.middle == pytest.approx(expected_best(np.concatenate(groups), sizes))
+    assert band.low == pytest.approx(low, abs=0.03)
+    assert band.high == pytest.approx(high, abs=0.03)
+
+
+def test_configurations_with_missing_replicates_still_have_a_band() -> None:
+    band = budget_band([np.array([0.5, 0.6]), np.array([0.7]), np.array([0.8, 0.9])], [1, 5])
+    assert band.middle.tolist() == pytest.approx([0.7, 0.9])
+    assert np.all(band.low <= band.middle + 1e-12)
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.08, 0.11, 0.44, 0.5, 0.9, 0.99, 1.0])
+def test_trials_needed_in_an_endless_space_is_the_first_number_that_reaches_the_chance(fraction: float) -> None:
+    brute = next(n for n in itertools.count(1) if 1 - (1 - fraction) ** n >= 0.9 - 1e-12)
+    assert trials_needed(fraction) == brute
+
+
+@pytest.mark.parametrize(("good", "population"), [(1, 10), (3, 20), (63, 576), (10, 10), (1, 1)])
+def test_trials_needed_in_a_finite_space_counts_draws_without_repeats(good: int, population: int) -> None:
+    brute = next(
+        n
+        for n in range(1, population + 1)
+        if 1 - math.comb(population - good, n) / math.comb(population, n) >= 0.9 - 1e-12
+    )
+    assert trials_needed(good / population, population) == brute
+
+
+def test_nothing_good_is_never_reached() -> None:
+    assert trials_needed(0.0) is None
+    assert trials_needed(0.0, 50) is None
+    assert trials_needed(math.nan) is None
+
+
+def test_sizes_go_from_one_to_all() -> None:
+    assert budget_sizes(0) == []
+    assert budget_sizes(1) == [1]
+    assert budget_sizes(30) == sorted(set(budget_sizes(30)))
+    assert budget_sizes(5000)[-1] == 5000
+    assert len(budget_sizes(5000)) <= 30

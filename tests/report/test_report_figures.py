@@ -1,0 +1,190 @@
+"""The figures: what they draw, their SVG, and that nothing in them depends on the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from made_studies import AWKWARD, HOSTILE, fill, made_study
+from matplotlib.axes import Axes
+
+from report.figures import SECTIONS, make_material, write_figures
+from report.figures.curves import MOST_CURVES, curves_section
+from report.figures.dynamics import choose_pair
+from report.figures.material import Material
+from report.figures.outcomes import outcomes_section
+from report.figures.pairs import pairs_section
+from report.figures.style import ARM_COLOURS, Arms, Picture, drawing, panel, spread, text
+from report.svg import INK, to_svg
+from robustness.store import Store, open_store
+
+pytestmark = pytest.mark.xdist_group("report_pages")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def twelve(tmp_path_factory: pytest.TempPathFactory) -> Material:
+    """Two arms, 12 pairs."""
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('twelve') / 'store.db'}") as opened:
+        return make_material(fill(opened, made_study()))
+
+
+def pictures(material: Material) -> list[Picture]:
+    sections = [make(material) for make in SECTIONS]
+    return [picture for section in sections if section is not None for picture in section.pictures]
+
+
+def marks(axes: Axes) -> int:
+    """How many points, lines, bars and cells with finite places the axes have."""
+    lines = sum(int(np.isfinite(np.asarray(line.get_xydata(), dtype=float)).all(axis=1).sum()) for line in axes.lines)
+    collections = sum(len(collection.get_paths()) for collection in axes.collections)
+    bars = sum(1 for patch in axes.patches if patch.get_path().vertices.size)
+    return lines + collections + bars
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_no_picture_of_an_awkward_study_is_empty(awkward: Callable[[str], Any], name: str) -> None:
+    with drawing():
+        for picture in pictures(awkward(name).material):
+            figure = picture.draw()
+            assert figure.axes, picture.name
+            assert all(marks(axes) > 0 for axes in figure.axes), picture.name
+
+
+def test_every_section_says_something_and_names_are_unique(twelve: Material) -> None:
+    sections = [section for make in SECTIONS if (section := make(twelve)) is not None]
+    assert all(section.reading.endswith(".") and "nan" not in section.reading.lower().split() for section in sections)
+    assert all(section.numbers is None or section.numbers.rows for section in sections)
+    names = [picture.name for picture in pictures(twelve)]
+    assert len(names) == len(set(names))
+    assert all(picture.title and picture.description for picture in pictures(twelve))
+
+
+def test_a_figure_in_a_page_has_no_style_and_is_announced_by_title_and_description() -> None:
+    with drawing():
+        figure, axes = panel()
+        axes.plot([0, 1], [0, 1], color=INK)
+        axes.set_title("a & b < c")
+        written = to_svg(figure, "some-name", "The <title>", "What is drawn & why")
+    assert "style" not in written
+    root = ElementTree.fromstring(written)  # noqa: S314
+    assert root.get("role") == "img"
+    assert root.get("aria-labelledby") == "some-name-title some-name-desc"
+    assert [(root[place].get("id"), root[place].text) for place in (0, 1)] == [
+        ("some-name-title", "The <title>"),
+        ("some-name-desc", "What is drawn & why"),
+    ]
+    assert "currentColor" in written
+    assert INK not in written
+
+
+def test_every_id_is_the_figure_s_own_and_every_reference_has_a_target() -> None:
+    written = []
+    with drawing():
+        for name in ("first", "second"):
+            figure, axes = panel()
+            axes.plot([0, 1, 2], [2, 1, 0], "o-")
+            written.append(to_svg(figure, name, "t", "d"))
+    for name, svg in zip(("first", "second"), written, strict=True):
+        ids = re.findall(r'\bid="([^"]+)"', svg)
+        assert len(ids) == len(set(ids))
+        assert all(each.startswith(f"{name}-") for each in ids)
+        assert set(re.findall(r"url\(#([^)]+)\)", svg) + re.findall(r'href="#([^"]+)"', svg)) <= set(ids)
+
+
+def test_the_same_figure_gives_the_same_bytes(twelve: Material) -> None:
+    section = pairs_section(twelve)
+    assert section is not None
+    with drawing():
+        first, second = (to_svg(section.pictures[0].draw(), "pairs", "t", "d") for _ in range(2))
+    assert first == second
+
+
+def test_an_arm_keeps_its_colour_and_eight_arms_have_eight() -> None:
+    arms = Arms(tuple(f"arm {number}" for number in range(9)))
+    assert {arms.colour(name) for name in arms.names[:8]} == set(ARM_COLOURS)
+    assert len(set(ARM_COLOURS)) == 8
+    assert arms.colour(arms.names[8]) == arms.colour(arms.names[0])
+    assert arms.dash(arms.names[8]) != arms.dash(arms.names[0])
+
+
+def test_the_bars_are_as_high_as_the_fractions(twelve: Material) -> None:
+    section = outcomes_section(twelve)
+    assert section is not None
+    with drawing():
+        figure = next(picture for picture in section.pictures if picture.name == "outcomes-best").draw()
+    heights = {round(patch.get_height(), 6) for patch in figure.axes[0].patches if patch.get_height() > 0}
+    paired = twelve.judged.loc[twelve.judged["paired"]]
+    shares = {
+        round(100 * float((own["outcome_best"] == outcome).mean()), 6)
+        for _, own in paired.groupby("arm")
+        for outcome in ("learned_nothing", "good")
+    }
+    assert heights == shares - {0.0}
+
+
+def test_the_chosen_pair_is_the_one_whose_arms_are_furthest_apart(twelve: Material) -> None:
+    scores = twelve.pairs.pivot_table(index="configuration", columns="arm", values="score")
+    furthest = (scores["mfvi"] - scores["radial"]).abs().idxmax()
+    assert choose_pair(twelve) == (furthest, 0)
+
+
+def test_many_trials_are_thinned_and_the_report_says_so(store: Store) -> None:
+    material = make_material(fill(store, made_study(configurations=MOST_CURVES + 50, epochs=4)))
+    section = curves_section(material)
+    assert section is not None
+    assert any(str(MOST_CURVES) in note for note in section.notes)
+    with drawing():
+        figure = section.pictures[0].draw()
+    assert sum(len(collection.get_paths()) for collection in figure.axes[0].collections) == MOST_CURVES
+
+
+def test_names_are_cut_and_cleaned_for_pictures() -> None:
+    assert text("a\x00b\ud800c\n d") == "a\ufffdb\ufffdc d"
+    assert text("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_labels_are_moved_apart_and_stay_inside() -> None:
+    moved = spread([0.5, 0.5, 0.52, 0.99], 0.1, 0.0, 1.0)
+    ordered = sorted(moved)
+    assert all(second - first > 0.099 for first, second in pairwise(ordered))
+    assert min(moved) >= 0.0
+    assert max(moved) <= 1.001
+    assert spread([], 0.1, 0, 1) == []
+
+
+def test_figures_for_a_paper_are_svg_and_pdf_and_the_same_each_time(store: Store, tmp_path: Path) -> None:
+    study = AWKWARD["all failed"](store)
+    first, second = (write_figures(study, tmp_path / name) for name in ("first", "second"))
+    assert {path.suffix for path in first} == {".svg", ".pdf"}
+    assert len({path.stem for path in first}) == len(first) / 2
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes(), one.name
+    for path in first:
+        if path.suffix == ".pdf":
+            assert path.read_bytes().startswith(b"%PDF")
+        else:
+            assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314
+
+
+def test_markup_and_dollars_in_names_are_drawn_as_they_are(store: Store) -> None:
+    from made_studies import renamed_arms
+
+    material = make_material(fill(store, renamed_arms(made_study(), "$x_", HOSTILE[0])))
+    with drawing():
+        written = [
+            to_svg(picture.draw(), picture.name, picture.title, picture.description) for picture in pictures(material)
+        ]
+    assert any("$x_" in svg for svg in written)
+    assert not any("<script" in svg for svg in written)
