@@ -55,6 +55,8 @@ class Features(NamedTuple):
     light: Floats
     """[pictures], 1 for a well lit picture."""
     artefact: Spots
+    grain: Floats
+    """[pictures], standard deviation of the camera's noise."""
 
 
 def draw_features(grades: NDArray[np.int64], size: int, poor: float, rng: np.random.Generator) -> Features:
@@ -98,6 +100,7 @@ def draw_features(grades: NDArray[np.int64], size: int, poor: float, rng: np.ran
             rng.uniform(0.2, 0.5, n),
             np.where(fault == 3, rng.uniform(0.6, 1.5, n), 0.0),
         ),
+        grain=rng.uniform(0.01, 0.04, n).astype(np.float32),
     )
 
 
@@ -113,7 +116,7 @@ def draw_pictures(features: Features, size: int, noise: Floats) -> NDArray[np.ui
     picture = _blend(picture, _cover(features.disc, axis), (1.0, 0.86, 0.56))
     picture *= 1 - _cover(features.vessels, axis) * np.array([0.35, 0.6, 0.5], dtype=np.float32)
     picture *= 1 - _cover(features.dark, axis) * np.array([0.45, 0.85, 0.75], dtype=np.float32)
-    picture = _blend(picture, _cover(features.bright, axis), (1.0, 0.92, 0.55))
+    picture = _blend(picture, _cover(features.bright, axis), (0.96, 0.80, 0.46))
     for row in np.flatnonzero(features.blur):
         kernel = _blur_matrix(axis, float(features.blur[row]))
         across = kernel @ picture[row]
@@ -124,7 +127,7 @@ def draw_pictures(features: Features, size: int, noise: Floats) -> NDArray[np.ui
     edge = np.where(camera == 0, 0.96, 1.04) - np.sqrt(radius_squared)
     edge = np.minimum(edge, np.where(camera == 0, 2.0, 0.86) - np.abs(y))
     picture *= np.clip(edge * size / 2 + 0.5, 0, 1)[..., None]
-    picture += 0.02 * noise
+    picture += features.grain[:, None, None, None] * noise
     return (255 * np.clip(picture, 0, 1) + 0.5).astype(np.uint8)
 
 
@@ -196,7 +199,9 @@ def _vessels(
     down = y[:, None, None] + np.cumsum(step * np.sin(angle), axis=2)
     thin = width[:, :, None] * (1 - 0.45 * along)
     # Spots of standard deviation w at a distance d, at most about 2 w, add up along the line to sqrt(2 pi) w / d.
-    strength = 1.5 * np.minimum(1.0, step / (np.sqrt(2 * np.pi) * thin)) * np.ones_like(angle)
+    # How well filled the vessels are differs from eye to eye.
+    filled = rng.uniform(0.5, 2.5, (n, 1, 1))
+    strength = filled * np.minimum(1.0, step / (np.sqrt(2 * np.pi) * thin)) * np.ones_like(angle)
     flat = (n, VESSELS * points)
     return _spots(across.reshape(flat), down.reshape(flat), thin.reshape(flat), strength.reshape(flat))
 
