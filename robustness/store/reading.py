@@ -96,6 +96,8 @@ def _spread(rows: Sequence[Sequence[Any]], names: Sequence[str], packed: str, pr
     """A frame of the rows in which the mappings of column `packed`, the last, have become columns of their own."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     frame = pd.DataFrame(dict(zip(names[:-1], map(list, columns[:-1]), strict=True)))
+    if not any(columns[names.index(packed)]):
+        return frame
     mappings: list[Mapping[str, Any]] = [mapping or {} for mapping in columns[names.index(packed)]]
     found = dict.fromkeys(name for mapping in mappings for name in mapping)
     extra = {
