@@ -109,6 +109,7 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
         "budget": _budget(judged, frames, sample, arms),
         "variance": _variance(judged, frames),
         "sensitivity": sensitivity(judged, frames, sample),
+        "stopped": frames.stopped,
         "left_out": left_out(judged, frames, sample),
         "reference": _reference(frames, arms),
     }

@@ -119,7 +119,7 @@ def _depends(material: Material) -> Iterator[str]:
         if entry["favours"] and others:
             yield (
                 f"The verdict on {arms} turns round with the threshold: {text(entry['favours'], 60)} is favoured from "
-                f"{entry['holds_from']:.2f} to {entry['holds_to']:.2f}, {text(others[0], 60)} at others."
+                f"{entry['holds_from']:.2f} to {entry['holds_to']:.2f}, {text(others[0], 60)} at some others."
             )
         elif not entry["favours"] and others:
             yield (

@@ -81,7 +81,5 @@ def _reading(material: Material, count: int, shown: int) -> str:
     if scored.empty:
         return told + "; none has a result yet."
     best = scored.iloc[int(scored["score"].argmax())]
-    return (
-        told
-        + f"; the highest score is {best['score']:.4f}, {text(best['arm'], 60)} on configuration {best['configuration']}."
-    )
+    where = f"{text(best['arm'], 60)} on configuration {best['configuration']}"
+    return f"{told}; the highest score is {best['score']:.4f}, {where}."

@@ -49,6 +49,8 @@ class StudyFrames:
     trials: pd.DataFrame
     configurations: pd.DataFrame
     epochs: pd.DataFrame
+    stopped: Mapping[str, Any] | None = None
+    """The note of a sweep that ended on evidence: `arms`, `outcome`, `pairs`, `difference`, `low`, `high`, `level`."""
 
     @cached_property
     def arms(self) -> list[str]:
@@ -104,6 +106,7 @@ def load_frames(study: StudyStore) -> StudyFrames:
         trials=pd.DataFrame(),
         configurations=drawn[_in_space_order(names, document.get("space"))],
         epochs=_sorted(epochs, arms, ["epoch"]),
+        stopped=study.note("stopped") or None,
     )
     object.__setattr__(frames, "trials", _sorted(_summarised(stored, frames), arms, []))
     return frames
@@ -138,9 +141,14 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
 
 def _sorted(frame: pd.DataFrame, arms: list[str], further: list[str]) -> pd.DataFrame:
     """By configuration, replicate, the study's order of arms and then `further`."""
-    order = frame["arm"].map({arm: place for place, arm in enumerate(arms)}).fillna(len(arms))
-    keyed = frame.assign(_order=order).sort_values(["configuration", "replicate", "_order", "arm", *further])
-    return keyed.drop(columns="_order").reset_index(drop=True)
+    codes, labels = pd.factorize(frame["arm"])
+    known = {arm: place for place, arm in enumerate(arms)}
+    places = np.array([known.get(str(label), len(arms)) for label in labels], dtype=int)
+    keys = [*(frame[name] for name in reversed(further)), places[codes] if len(labels) else codes]
+    order = np.lexsort([*keys, frame["replicate"], frame["configuration"]])
+    if np.array_equal(order, np.arange(len(frame))):
+        return frame.reset_index(drop=True)
+    return frame.take(order).reset_index(drop=True)
 
 
 def _in_space_order(names: list[str], space: object) -> list[str]:

@@ -7,47 +7,63 @@ from typing import Any
 
 from report.comparison import Sample, comparisons, outcome_counts
 from report.frames import StudyFrames, load_frames
-from report.judging import judge, thresholds
+from report.judging import OUTCOMES, judge, thresholds
 from robustness.store import StudyStore
 
 SIGNIFICANT = 0.05
 
 DID = {"learned_nothing": "learned nothing", "good": "was good"}
+LEFT_OUT = {
+    "out_of_memory": "ran out of memory",
+    "timed_out": "timed out",
+    "failed": "failed",
+    "pruned": "pruned",
+    "not_measured": "finished without a measurement",
+}
 
 
 def headline(study: StudyStore | StudyFrames) -> str:
-    """What a study shows so far in a few lines: the fractions of each arm, then what the pairs say."""
+    """What a study shows so far, in a few lines: the verdict, the other outcome, and what was left out."""
     frames = study if isinstance(study, StudyFrames) else load_frames(study)
     limits = thresholds(frames)
     judged = judge(frames, limits)
     sample = Sample.of(frames)
     arms = outcome_counts(judged, limits, frames, sample)
-    paired = comparisons(judged, frames, sample)
-    lines = [f"{arm}: {arm_line(found)}" for arm, found in arms.items()]
-    lines += verdict(frames, arms, paired)
-    unknown = limits.learned_nothing[frames.rule]
-    return "\n".join([*lines, *([] if unknown.known else [f"note: {unknown.why}"])])
-
-
-def arm_line(found: Mapping[str, Any]) -> str:
-    """`learned nothing 8 of 12 (67 %, 95 % interval 39 to 86 %), good 2 of 12 (...), best 0.912`."""
-    if not found["paired"]:
-        return f"no complete pair among {found['trials']} planned trials"
-    parts = [
-        f"{words} {share(found[outcome])}"
-        for outcome, words in (("learned_nothing", "learned nothing"), ("good", "good"))
+    lines = verdict(frames, arms, comparisons(judged, frames, sample))
+    other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
+    known = {arm: found for arm, found in arms.items() if found["paired"]}
+    if known:
+        shares = _shares({arm: found[other] for arm, found in known.items()}, other, frames.stopped is None)
+        scores = ", ".join(f"{arm} {found['best']:.3f}" for arm, found in known.items())
+        lines.append(f"{shares}; best {frames.metric}: {scores}.")
+    counts = judged.loc[~judged["counted"], "reason"].value_counts()
+    lines += [
+        f"left out: {counts[reason]} {'trial' if counts[reason] == 1 else 'trials'} {words}"
+        for reason, words in LEFT_OUT.items()
+        if reason in counts
     ]
-    return f"{', '.join(parts)}, best {found['best']:.3f}"
+    limit = limits.learned_nothing[frames.rule]
+    return "\n".join([*lines, *([] if limit.known else [f"note: {limit.why}"])])
 
 
-def share(found: Mapping[str, Any]) -> str:
-    """`8 of 12 (67 %, 95 % interval 39 to 86 %)`."""
+def _shares(found: Mapping[str, Mapping[str, Any]], outcome: str, intervals: bool = True) -> str:
+    """`mfvi learned nothing in 9 of 12 (75 %, 95 % interval 47-91 %), radial in 2 of 12 (17 %, 5-45 %)`."""
+    parts: list[str] = []
+    for arm, entry in found.items():
+        first = not parts
+        words = f" {DID[outcome]}" if first else ""
+        parts.append(f"{arm}{words} in {share(entry, '95 % interval ' if first else '', intervals)}")
+    return ", ".join(parts)
+
+
+def share(found: Mapping[str, Any], name: str = "95 % interval ", intervals: bool = True) -> str:
+    """`8 of 12 (67 %, 95 % interval 39-86 %)`; without the interval where there is none, or it is not wanted."""
     if not found["of"]:
         return "0 of 0"
     text = f"{found['count']} of {found['of']} ({percent(found['fraction'])} %"
-    if str(found["interval"]).startswith("none"):
+    if not intervals or str(found["interval"]).startswith("none"):
         return f"{text})"
-    return f"{text}, 95 % interval {percent(found['low'])} to {percent(found['high'])} %)"
+    return f"{text}, {name}{percent(found['low'])}-{percent(found['high'])} %)"
 
 
 def percent(value: float) -> str:
@@ -88,7 +104,8 @@ def verdict(
     if not told:
         return ["No pair is complete yet, so the arms cannot be compared."]
     if len(main) == 1:
-        return _two_arms(told[0], arms, frames.primary)
+        stopped = frames.stopped if frames.stopped and frames.stopped.get("outcome") == frames.primary else None
+        return _two_arms(told[0], arms, frames.primary, stopped)
     sentences = [_short(entry, frames.primary) for entry in told if decided(entry)]
     open_pairs = [" and ".join(entry["arms"]) for entry in told if not decided(entry)]
     fractions = ", ".join(
@@ -102,26 +119,40 @@ def verdict(
     return [first, f"After Holm's correction {'; '.join(sentences)}.{rest}"]
 
 
-def _two_arms(entry: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]], outcome: str) -> list[str]:
-    first, second = entry["arms"]
-    shares = f"{first} {DID[outcome]} in {share(arms[first][outcome])}, {second} in {share(arms[second][outcome])}."
+def _two_arms(
+    entry: Mapping[str, Any],
+    arms: Mapping[str, Mapping[str, Any]],
+    outcome: str,
+    stopped: Mapping[str, Any] | None,
+) -> list[str]:
+    shares = _shares({arm: arms[arm][outcome] for arm in entry["arms"]}, outcome, stopped is None) + "."
+    if stopped is not None:
+        return [shares, _stopped(stopped, outcome)]
     better = decided(entry)
-    points = f"{100 * abs(entry['difference']):.0f} points"
-    if not str(entry["interval"]).startswith("none"):
-        ends = (
-            sorted((entry["low"], entry["high"]))
-            if entry["difference"] >= 0
-            else sorted((-entry["high"], -entry["low"]))
-        )
-        points += f" (95 % interval {100 * ends[0]:.0f} to {100 * ends[1]:.0f})"
-    test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}"
+    points = _points(entry["difference"], entry["low"], entry["high"])
+    if str(entry["interval"]).startswith("none"):
+        points = f"{100 * abs(entry['difference']):.0f} points"
+    test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {_pairs(entry)}"
     if better is None:
-        return [
-            shares,
-            f"That is a difference of {points}, which chance could explain: "
-            f"no difference is shown ({test}, {_pairs(entry)}).",
-        ]
-    return [shares, f"{better} is the more robust arm by {points} ({test}, {_pairs(entry)})."]
+        return [shares, f"That is a difference of {points}, which chance could explain: none is shown ({test})."]
+    return [shares, f"{better} is the more robust arm by {points} ({test})."]
+
+
+def _stopped(note: Mapping[str, Any], outcome: str) -> str:
+    """What a sweep that ended on evidence may say: tests and intervals of a fixed sample do not hold for it."""
+    more, less = note["arms"] if note["difference"] > 0 else reversed(note["arms"])
+    better = less if outcome == "learned_nothing" else more
+    sequence = f"{100 * (1 - note['level']):g} % confidence sequence"
+    return (
+        f"{better} is the more robust arm by {_points(note['difference'], note['low'], note['high'], sequence)}: "
+        f"the sweep was ended on this evidence after {_pairs(note)}, by a rule that may look after every pair."
+    )
+
+
+def _points(difference: float, low: float, high: float, name: str = "95 % interval") -> str:
+    """`42 points (95 % interval 14 to 74)`, seen from the side on which the difference is positive."""
+    ends = (low, high) if difference >= 0 else (-high, -low)
+    return f"{100 * abs(difference):.0f} points ({name} {100 * ends[0]:.0f} to {100 * ends[1]:.0f})"
 
 
 def _short(entry: Mapping[str, Any], outcome: str) -> str:

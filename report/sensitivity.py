@@ -23,6 +23,8 @@ MOST_LEVELS = 12
 QUARTERS = 4
 NEAR = 0.02
 """A configuration is near the winner if its score is at most this much lower."""
+MOST_FOR_IMPORTANCE = 2000
+"""Importance is told from the first so many configurations; more would change the third digit and take long."""
 LEAST_CONFIGURATIONS = 3
 """A level with fewer configurations is not called the worst."""
 
@@ -148,6 +150,7 @@ def _two_way(units: Mapping[str, pd.DataFrame], of: Mapping[str, Levels]) -> lis
 
 
 def _importance(units: pd.DataFrame, frames: StudyFrames) -> dict[str, Any]:
+    units = units.iloc[:MOST_FOR_IMPORTANCE]
     drawn = frames.configurations.loc[units.index, frames.varied]
     columns = {name: [plain(value) for value in drawn[name]] for name in frames.varied}
     rows = [
@@ -185,7 +188,7 @@ def _winner(units: pd.DataFrame, frames: StudyFrames, arm: str) -> dict[str, Any
         "reference": None,
     }
     if reference is not None:
-        same = [n for n in units.index if _agrees(_values(frames, int(n)), reference)]
+        same = _same(frames.configurations.loc[units.index], reference)
         scores = units["score"]
         found["reference"] = {
             "hyperparameters": dict(reference),
@@ -201,8 +204,12 @@ def _values(frames: StudyFrames, number: int) -> dict[str, Any]:
     return {str(name): plain(value) for name, value in row.items() if not _missing(value)}
 
 
-def _agrees(values: Mapping[str, Any], reference: Mapping[str, Any]) -> bool:
-    return all(name in values and values[name] == value for name, value in reference.items())
+def _same(drawn: pd.DataFrame, reference: Mapping[str, Any]) -> list[Any]:
+    """The configurations that agree with every value of the reference."""
+    same = pd.Series(set(reference) <= set(drawn.columns), index=drawn.index)
+    for name in set(reference) & set(drawn.columns):
+        same &= (drawn[name] == reference[name]).fillna(False).astype(bool)
+    return drawn.index[same].tolist()
 
 
 def _sensible(

@@ -64,7 +64,12 @@ def choose_pair(material: Material) -> tuple[int, int] | None:
     """The configuration and replicate of the complete pair whose arms differ most in their score."""
     if material.pairs.empty or len(material.arms.names) < 2:
         return None
-    scores = material.pairs.pivot_table(index=KEYS, columns="arm", values="score", aggfunc="first")
+    pairs = material.pairs
+    # A trial that diverged at once has no line to show.
+    lasting = pairs.loc[pairs.groupby(KEYS)["epochs"].transform("min") > 1]
+    scores = (pairs if lasting.empty else lasting).pivot_table(
+        index=KEYS, columns="arm", values="score", aggfunc="first"
+    )
     apart = (scores.max(axis=1) - scores.min(axis=1)).fillna(-1.0)
     configuration, replicate = apart.index[int(np.argmax(apart.to_numpy()))]
     return int(configuration), int(replicate)

@@ -7,11 +7,11 @@ from itertools import combinations
 from typing import Any
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
+from report.figures.cells import heat_map
 from report.figures.material import Material
-from report.figures.style import OUTCOME_COLOURS, Numbers, Picture, Section, number, panel, text
+from report.figures.style import OUTCOME_COLOURS, Numbers, Picture, Section, number, text
 
 KINDS = ("out_of_memory", "timed_out", "failed", "diverged")
 USUAL = ("batch_size", "variational_samples")
@@ -53,7 +53,24 @@ def left_out_section(material: Material) -> Section | None:
     told = ", ".join(f"{int(counts[each].sum())} {each.replace('_', ' ')}" for each in found)
     reading = f"{total} of {len(material.trials)} trials did not run to their end: {told}."
     columns = ("Arm", *(str(status).replace("_", " ") for status in counts.columns))
-    return Section("left-out", "What did not finish", reading, tuple(pictures), Numbers(columns, rows))
+    return Section(
+        "left-out", "What did not finish", reading, tuple(pictures), Numbers(columns, rows), _matters(material)
+    )
+
+
+def _matters(material: Material) -> tuple[str, ...]:
+    """For every two arms, whether another way of counting what was left out would change the verdict."""
+    told = []
+    for entry in material.analysis["left_out"]["matters"]:
+        lost = entry["left_out"]
+        arms = " and ".join(text(arm, 60) for arm in entry["arms"])
+        if lost["trials"] and entry["observed"]["pairs"]:
+            stays = "at least one way of counting" if lost["changes"] else "no way of counting"
+            told.append(
+                f"{arms}: {stays} the {lost['trials']} trials without a result, as failures, as successes, or for one "
+                "arm and against the other, would change the verdict."
+            )
+    return tuple(told)
 
 
 def _ended(kind: str) -> str:
@@ -77,32 +94,8 @@ def _two_hyperparameters(material: Material, kind: str) -> tuple[str, str] | Non
 
 
 def _draw(ended: pd.Series[int], values: tuple[pd.Series[Any], pd.Series[Any]], names: tuple[str, str]) -> Figure:
-    down, across = names
-    figure, axes = panel()
     cells = pd.DataFrame({"ended": ended, "down": values[0], "across": values[1]}).groupby(["down", "across"])["ended"]
-    count, of = cells.sum().unstack(), cells.size().unstack()  # noqa: PD010
-    share = count / of
-    labels = share.copy().astype(object)
-    for row in share.index:
-        for column in share.columns:
-            known = of.loc[row, column] > 0
-            labels.loc[row, column] = f"{count.loc[row, column]:.0f}/{of.loc[row, column]:.0f}" if known else ""
-    sns.heatmap(
-        share,
-        ax=axes,
-        annot=labels.to_numpy(),
-        fmt="",
-        vmin=0,
-        vmax=1,
-        cmap=sns.light_palette(OUTCOME_COLOURS["learned_nothing"], as_cmap=True),
-        linewidths=1,
-        linecolor="#888888",
-        cbar=False,
-        xticklabels=[number(value) for value in share.columns],
-        yticklabels=[number(value) for value in share.index],
-    )
-    axes.set_xlabel(text(across, 40))
-    axes.set_ylabel(text(down, 40))
-    axes.tick_params(axis="y", rotation=0)
-    axes.grid(visible=False)
-    return figure
+    count = cells.sum().unstack(fill_value=0)  # noqa: PD010
+    of = cells.size().unstack(fill_value=0)  # noqa: PD010
+    both = (count.to_numpy(dtype=float), of.to_numpy(dtype=float))
+    return heat_map(*both, names, (list(of.index), list(of.columns)), OUTCOME_COLOURS["learned_nothing"])

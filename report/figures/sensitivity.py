@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import seaborn as sns
 from matplotlib.figure import Figure
 
+from report.figures.cells import heat_map
 from report.figures.material import Material
 from report.figures.outcomes import percent
 from report.figures.style import INK, OUTCOME_COLOURS, Numbers, Picture, Section, number, panel, text
@@ -210,36 +210,10 @@ def _most_important(material: Material, shares: Mapping[str, Mapping[str, float]
 
 
 def _draw_map(table: Mapping[str, Any], arm: str, outcome: str) -> Figure:
-    figure, axes = panel()
-    of, count = (np.array(table["arms"][arm][key], dtype=float) for key in ("of", outcome))
-    with np.errstate(invalid="ignore"):
-        share = np.where(of > 0, count / np.maximum(of, 1), np.nan)
-    small = 9.5 if of.shape[1] <= 6 else 7.5
-    sns.heatmap(
-        share,
-        ax=axes,
-        annot=np.where(of > 0, np.char.add(np.char.add(_whole(count), "/"), _whole(of)), ""),
-        annot_kws={"fontsize": small},
-        fmt="",
-        vmin=0,
-        vmax=1,
-        cmap=sns.light_palette(OUTCOME_COLOURS[outcome], as_cmap=True),
-        linewidths=1,
-        linecolor="#888888",
-        cbar=False,
-        xticklabels=[number(value).replace(" to ", " to\n") for value in table["values"][1]],
-        yticklabels=[number(value).replace(" to ", " to\n") for value in table["values"][0]],
-    )
+    count, of = (np.array(table["arms"][arm][key], dtype=float) for key in (outcome, "of"))
+    rows, columns = table["values"]
     down, across = table["hyperparameters"]
-    axes.set_ylabel(text(down, 40))
-    axes.set_xlabel(text(across, 40))
-    axes.tick_params(axis="both", rotation=0)
-    axes.grid(visible=False)
-    return figure
-
-
-def _whole(values: np.ndarray) -> np.ndarray:
-    return np.array([[f"{value:.3g}" for value in row] for row in values])
+    return heat_map(count, of, (down, across), (rows, columns), OUTCOME_COLOURS[outcome])
 
 
 def _listed(shares: Mapping[str, float]) -> str:

@@ -17,7 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="the name of a study in the store, or a study file")
     parser.add_argument("--store", metavar="URL", help="where the results are (default: ROBUSTNESS_STORE)")
     parser.add_argument("--format", choices=list(ENDINGS), default="html", help="default: html, a page in one file")
-    parser.add_argument("--out", metavar="FILE", help="where to write; - is standard output (json and csv)")
+    parser.add_argument(
+        "--out",
+        "--output",
+        metavar="FILE",
+        help="the file or folder to write (default: a file of the study's name; for csv and json, standard output)",
+    )
     parser.add_argument("--figures", metavar="DIR", help="write each figure there as well, as SVG and PDF")
     parser.add_argument("--quiet", action="store_true", help="do not print where the report is")
 
@@ -29,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_store(arguments.store, create=False) as store:
         study = _find(store, arguments.study)
         kind = str(arguments.format)
-        if arguments.out == "-" and kind in ("json", "csv"):
+        if arguments.out in (None, "-") and kind in ("json", "csv"):
             sys.stdout.write(_text(study, kind))
         else:
             path = _place(study.name, arguments.out, ENDINGS[kind])

@@ -24,10 +24,10 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.usefixtures("url")
 def test_csv_goes_to_standard_output_or_a_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "made", "--format", "csv", "--out", "-"]) == 0
+    assert main(["report", "made", "--format", "csv"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("configuration,replicate,arm,")
-    assert main(["report", "made", "--format", "csv"]) == 0
+    assert main(["report", "made", "--format", "csv", "--out", "made.csv"]) == 0
     assert capsys.readouterr().out == "made.csv\n"
     assert Path("made.csv").read_text(encoding="utf-8") == text
 
@@ -50,8 +50,8 @@ def test_a_study_file_stands_for_the_study_of_its_name(capsys: pytest.CaptureFix
 
 @pytest.mark.usefixtures("url")
 def test_a_name_that_no_file_can_have_is_made_one() -> None:
-    assert main(["report", f"study {HOSTILE[0]}", "--format", "csv", "--quiet"]) == 0
-    assert Path("study _script_alert_1___script_.csv").exists()
+    assert main(["report", f"study {HOSTILE[0]}", "--format", "parquet", "--quiet"]) == 0
+    assert Path("study _script_alert_1___script_.parquet").exists()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from browser import Browser, pages
-from made_studies import AWKWARD, HOSTILE, fill, made_study, untrained_note
+from made_studies import AWKWARD, HOSTILE, Made, fill, made_study, typical, untrained_note
 
 from report.comparison import Sample, fraction
 from report.figures.outcomes import share
@@ -22,6 +22,7 @@ from report.judging import Threshold, judge, thresholds
 from report.page import write_report
 from report.results import results_csv
 from robustness.store import open_store
+from robustness.trial import Trial
 
 pytestmark = pytest.mark.xdist_group("report_pages")
 
@@ -170,6 +171,20 @@ def test_the_sliders_change_the_fractions_to_what_the_statistics_say(
         assert shown(browser) == expected(frames, 0.66, good)
     browser.run("document.querySelector('[data-reset]').click()")
     assert shown(browser) == start
+
+
+def test_the_sliders_count_a_diverged_trial_as_the_statistics_do(browser: Browser, folder: Path) -> None:
+    def make(trial: Trial, epochs: int) -> Made:
+        return Made("diverged", [0.9] * 3) if trial.configuration % 4 == 1 else typical(trial, epochs)
+
+    with open_store(f"sqlite:///{folder / 'last.db'}") as store:
+        study = fill(store, made_study("last", outcomes={"epoch": "last"}), make)
+        page, frames = write_report(study, folder / "last.html"), load_frames(study)
+    browser.open(page)
+    assert shown(browser) == expected(frames, None, None)
+    for level in (0.45, 0.5, 0.7):
+        nothing = move_slider(browser, "learned_nothing", level)
+        assert shown(browser) == expected(frames, nothing, None)
 
 
 def test_the_csv_downloads_and_parses_to_the_same_numbers(

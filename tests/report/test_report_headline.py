@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from made_studies import AWKWARD, fill, from_table, made_study
+from made_studies import AWKWARD, fill, from_table, made_study, mixed
 
 from report.headline import headline, p_words
 from robustness.store import Store, open_store
@@ -27,12 +27,36 @@ def test_a_clear_difference_names_the_more_robust_arm_with_its_numbers(store: St
     assert "mfvi learned nothing in 30 of 40 (75 %" in text
     assert "radial in 10 of 40 (25 %" in text
     assert "radial is the more robust arm by 50 points" in text
-    assert "exact McNemar test, p = 1.9e-6, 40 pairs" in text
+    assert "(exact McNemar test, p = 1.9e-6, 40 pairs)" in text
+
+
+def test_the_fractions_are_said_as_the_sweep_promises_them(store: Store) -> None:
+    study = fill(store, made_study(wide=True), from_table(scores({"mfvi": 9, "radial": 2}, 12)))
+    assert headline(study).splitlines()[0] == (
+        "mfvi learned nothing in 9 of 12 (75 %, 95 % interval 47-91 %), radial in 2 of 12 (17 %, 5-45 %)."
+    )
+
+
+def test_trials_that_are_left_out_are_said(store: Store) -> None:
+    text = headline(mixed(store))
+    assert "left out: 1 trial ran out of memory" in text
+    assert "left out: 1 trial timed out" in text
+
+
+def test_a_sweep_that_ended_on_evidence_shows_its_confidence_sequence_and_no_test(store: Store) -> None:
+    study = fill(store, made_study(configurations=40), from_table(scores({"mfvi": 14, "radial": 4}, 20)))
+    note = {"outcome": "learned_nothing", "arms": ["mfvi", "radial"], "pairs": 20, "difference": 0.5}
+    study.save_note("stopped", {**note, "low": 0.02, "high": 0.8, "level": 0.05})
+    first, second, *_ = headline(study).splitlines()
+    assert first == "mfvi learned nothing in 14 of 20 (70 %), radial in 4 of 20 (20 %)."
+    assert "radial is the more robust arm by 50 points (95 % confidence sequence 2 to 80)" in second
+    assert "McNemar" not in headline(study)
+    assert "interval" not in headline(study)
 
 
 def test_a_small_difference_is_not_called_one(store: Store) -> None:
     text = headline(fill(store, made_study(configurations=12), from_table(scores({"mfvi": 6, "radial": 4}, 12))))
-    assert "no difference is shown" in text
+    assert "which chance could explain: none is shown" in text
     assert "more robust" not in text
 
 
