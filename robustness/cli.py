@@ -19,6 +19,8 @@ COMMANDS = {
     "plan": "what a sweep would run: counts and a table of configurations",
     "prepare": "turn downloaded data into the form that trains fast",
     "report": "write what the store holds of a study as a page, JSON, CSV or parquet",
+    "compare": "two studies of a store beside each other",
+    "import": "bring runs made elsewhere, from CSV, into the store",
     "predict": "what a final model says of pictures, how sure it is, and which to refer",
     "schema": "the JSON schema of study files, for editors",
     "doctor": "what this machine has, and what is wrong with it",
