@@ -10,7 +10,8 @@ from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("studies", nargs=2, metavar=("A", "B"), help="the names of two studies in the store")
+    parser.add_argument("first", metavar="A", help="the name of a study in the store")
+    parser.add_argument("second", metavar="B", help="the name of another")
     parser.add_argument("--store", metavar="URL", help="where the results are (default: ROBUSTNESS_STORE)")
     parser.add_argument("--json", action="store_true", help="print all statistics of both as JSON")
 
@@ -21,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     from robustness.store import open_store
 
     with open_store(arguments.store, create=False) as store:
-        studies = [store.study(name) for name in arguments.studies]
+        studies = [store.study(name) for name in (arguments.first, arguments.second)]
         results = [analyse(study).results for study in studies]
     if arguments.json:
         print(json.dumps({"studies": results}, indent=2, ensure_ascii=False))
