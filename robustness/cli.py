@@ -17,11 +17,14 @@ from robustness.errors import RobustnessError
 
 COMMANDS = {
     "sweep": "run a study; the same command goes on after a stop",
+    "optimize": "search the best configuration of each arm, then train and score the final models",
     "report": "write what the store holds of a study as a page, JSON, CSV or parquet",
+    "compare": "two studies of a store beside each other",
     "status": "what is planned, running, done and failed, and when it should end",
     "plan": "what a sweep would run: counts and a table of configurations",
     "prepare": "turn downloaded data into the form that trains fast",
     "predict": "what a final model says of pictures, how sure it is, and which to refer",
+    "import": "bring runs made elsewhere, from CSV, into the store",
     "schema": "the JSON schema of study files, for editors",
     "doctor": "what this machine has, and what is wrong with it",
 }
