@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -52,7 +53,10 @@ def load_checkpoint(path: Path, trial: Trial, model: nn.Module, optimizer: torch
 def read_tensors(path: Path) -> dict[str, Any]:
     """A file of tensors and plain values; one that would run code when it is loaded is refused."""
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            # A foreign pickle makes torch warn before it refuses: the refusal says enough.
+            warnings.simplefilter("ignore", UserWarning)
+            state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise CheckpointError(f"{path}: refused, since it holds more than tensors and plain values") from error
     except (OSError, RuntimeError, EOFError, ValueError, KeyError) as error:

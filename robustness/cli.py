@@ -18,6 +18,7 @@ from robustness.errors import RobustnessError
 COMMANDS = {
     "plan": "what a sweep would run: counts and a table of configurations",
     "prepare": "turn downloaded data into the form that trains fast",
+    "predict": "what a final model says of pictures, how sure it is, and which to refer",
     "schema": "the JSON schema of study files, for editors",
     "doctor": "what this machine has, and what is wrong with it",
 }

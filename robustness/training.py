@@ -43,7 +43,12 @@ def train(trial: Trial) -> Iterator[EpochResult]:
 
     A trial with a checkpoint file goes on from there, and yields what came before it again.
     """
-    run = Run.start(trial)
+    return continue_run(Run.start(trial))
+
+
+def continue_run(run: Run) -> Iterator[EpochResult]:
+    """The epochs of a run that has just been started: those in its checkpoint file, then the rest."""
+    trial = run.trial
     path = Path(trial.checkpoint) if trial.checkpoint else None
     if path is not None and path.exists():
         # A file that is damaged or of another trial costs time, not the result: training starts from the beginning.
@@ -81,16 +86,13 @@ class Run:
         device = pick_device(options.device)
         data = load_task(trial.task)
         check_model(trial.model, data.image_size)
+        ensemble = build_ensemble(trial, options, data.channels, data.classes).to(device)
         method = find_method(trial.method)
         method_options = read_method_options(trial.method, trial.method_options)
-        shape = blueprint(trial.model, data.channels, data.classes)
-        streams = Streams.of(trial)
-        setting = Setting(shape, trial.hyperparameters, method_options, options, streams)
-        ensemble = Ensemble(method.members(setting)).to(device)
         return Run(
             trial=trial,
             options=options,
-            streams=streams,
+            streams=Streams.of(trial),
             train_set=Pictures.of(data, data.train, device),
             validation_set=Pictures.of(data, data.validation, device),
             ensemble=ensemble,
@@ -220,6 +222,14 @@ class Run:
             self.options.gradient_noise_samples,
             lambda sample: StreamNoise(self.streams, (epoch, sample), "diagnostics", self.train_set.device),
         )
+
+
+def build_ensemble(trial: Trial, options: TrainingOptions, channels: int, classes: int) -> Ensemble:
+    """The untrained networks of a trial, for pictures of so many channels and so many classes."""
+    shape = blueprint(trial.model, channels, classes)
+    method_options = read_method_options(trial.method, trial.method_options)
+    setting = Setting(shape, trial.hyperparameters, method_options, options, Streams.of(trial))
+    return Ensemble(find_method(trial.method).members(setting))
 
 
 def training_options(options: Mapping[str, Any]) -> TrainingOptions:

@@ -23,7 +23,7 @@ def write_until_killed(url: str, lines: int, turns: int) -> list[list[str]]:
     """What a writer acknowledged before SIGKILL, which comes `turns` rounds of a loop after so many lines."""
     environment = {**os.environ, "PYTHONPATH": str(Path(robustness.__file__).parents[1])}
     command = [sys.executable, kill_writer.__file__, url]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as child:
         assert child.stdout is not None
         said = [child.stdout.readline() for _ in range(lines)]
         for _ in range(turns):
@@ -38,7 +38,7 @@ def write_until_killed(url: str, lines: int, turns: int) -> list[list[str]]:
 
 def test_a_writer_killed_twenty_times_loses_nothing_that_it_acknowledged(store_url: str) -> None:
     url = store_url.replace("?timeout=0.2", "")
-    study = SampleStudy(configurations=3000, arms=("radial",))
+    study = SampleStudy(configurations=KILLS * kill_writer.TRIALS, arms=("radial",))
     with open_store(url) as store:
         store.register(study, plan_of(study))
     moments = random.Random(3)
