@@ -16,6 +16,8 @@ from robustness import __version__
 from robustness.errors import RobustnessError
 
 COMMANDS = {
+    "sweep": "run a study; the same command goes on after a stop",
+    "status": "what is planned, running, done and failed, and when it should end",
     "plan": "what a sweep would run: counts and a table of configurations",
     "prepare": "turn downloaded data into the form that trains fast",
     "predict": "what a final model says of pictures, how sure it is, and which to refer",

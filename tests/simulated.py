@@ -88,3 +88,8 @@ def never_ends(trial: Trial) -> Iterator[EpochResult]:
     (Path(str(trial.training["folder"])) / f"{trial.configuration}.begun").touch()
     time.sleep(3600)
     yield EpochResult(1, {trial.metric: 0.5})
+
+
+def decided(trial: Trial) -> Iterator[EpochResult]:
+    """The first arm always learns nothing, the second always something."""
+    yield EpochResult(1, {trial.metric: 0.1 if trial.arm == "first" else 0.9})

@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import ray
 
@@ -62,10 +63,16 @@ def connected(
             ray.shutdown()
 
 
+def cluster(resource: str, otherwise: float = 0.0) -> float:
+    """How much of a resource the connected cluster has."""
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return resources.get(resource, otherwise)
+
+
 def _start(address: str | None, cpus: float | None, gpus: float | None, data_bytes: int) -> None:
     for name in ("ray", "ray.tune", "ray.train"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    quiet = {"logging_level": logging.CRITICAL, "log_to_driver": False}
+    quiet: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
     at_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         if address:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import ray
 
-_provided: set[ray.ObjectRef] = set()
+_provided: set[ray.ObjectRef[Any]] = set()
 
 
-def share(task: Mapping[str, Any]) -> ray.ObjectRef | None:
+def share(task: Mapping[str, Any]) -> ray.ObjectRef[Any] | None:
     """The task's arrays in the object store; None if they are memory-mapped, since a copy would fill the memory."""
     from robustness.tasks import load_task
 
@@ -30,7 +30,7 @@ def size(task: Mapping[str, Any]) -> int:
     return 0 if any(map(_is_mapped, arrays)) else sum(array.nbytes for array in arrays)
 
 
-def provide(task: Mapping[str, Any], reference: ray.ObjectRef) -> None:
+def provide(task: Mapping[str, Any], reference: ray.ObjectRef[Any]) -> None:
     """Make this process's `load_task` give the shared arrays, read-only and without a copy."""
     from robustness.tasks import provide_task
 

@@ -18,9 +18,7 @@ from robustness.trial import BUILT_IN_TRAINABLE, EpochResult, Trial
 class InlineExecutor:
     """Runs every trial in this very process, so `pdb` and print work."""
 
-    def run(
-        self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never
-    ) -> None:
+    def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
         for trial in trials:
             if trial.trainable == BUILT_IN_TRAINABLE:
                 import torch  # noqa: F401  so that its threads are set before the trial

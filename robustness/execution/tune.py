@@ -7,14 +7,14 @@ so Tune's own recovery, checkpoints and experiment state play no part.
 from __future__ import annotations
 
 import math
-import os
 import sys
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import ray
 from ray import tune
@@ -24,7 +24,7 @@ from ray.tune.search import Searcher
 
 from robustness.execution import Ending, Observer, Started, Terms, never
 from robustness.execution.attempts import timed_out
-from robustness.execution.connection import connected, environment
+from robustness.execution.connection import cluster, connected, environment
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
 from robustness.trial import BUILT_IN_TRAINABLE, EpochResult, Trial, TrialKey
 
@@ -58,8 +58,8 @@ class _Run:
         self.running: dict[str, _Running] = {}
         self.trouble: BaseException | None = None
         self.stopping = False
-        self._data: dict[str, ray.ObjectRef | None] = {}
-        self._import_path = tuple(dict.fromkeys(os.path.abspath(folder) for folder in sys.path))
+        self._data: dict[str, ray.ObjectRef[Any] | None] = {}
+        self._import_path = tuple(dict.fromkeys(str(Path(folder).resolve()) for folder in sys.path))
 
     def next(self) -> Assignment | None:
         """The next attempt to hand to a worker: a retry before a new trial."""
@@ -71,7 +71,7 @@ class _Run:
         share = self.terms.share(trial)
         return Assignment(trial, number, share, self.terms.trial_timeout, self._shared(trial), self._import_path)
 
-    def _shared(self, trial: Trial) -> ray.ObjectRef | None:
+    def _shared(self, trial: Trial) -> ray.ObjectRef[Any] | None:
         if not self.share_data or trial.trainable != BUILT_IN_TRAINABLE:
             return None
         name = repr(sorted(trial.task.items()))
@@ -111,7 +111,7 @@ class _Run:
             self.guarded(lambda: self.observer.ended(assignment.trial.key, ending))
 
     def look_at_clock(self) -> None:
-        """Kill workers that are overdue; on a stop, kill all, because a worker in the midst of an epoch hears nothing."""
+        """Kill workers that are overdue; on a stop, kill all: a worker in the midst of an epoch hears nothing."""
         if not self.stopping:
             self.guarded(self._check_stop)
         for running in self.running.values():
@@ -127,20 +127,20 @@ class _Run:
         self.stopping = self.stop()
 
 
-class _PlanSearcher(Searcher):  # type: ignore[misc]
+class _PlanSearcher(Searcher):
     """Hands Tune the trials of the plan, lazily, so the driver holds only what runs and what has ended."""
 
     def __init__(self, run: _Run) -> None:
         super().__init__(metric="done", mode="max")
         self._run = run
 
-    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+    def suggest(self, trial_id: str) -> dict[str, Any] | None:
         found: list[Assignment | None] = []
         self._run.guarded(lambda: found.append(self._run.next()))
         if not found or found[0] is None:
             # What is handed out may still come back to be tried again.
             waiting = self._run.handed_out and not self._run.stopping
-            return None if waiting else Searcher.FINISHED
+            return None if waiting else cast(dict[str, Any], Searcher.FINISHED)
         self._run.handed_out[trial_id] = found[0]
         return {ASSIGNMENT: found[0]}
 
@@ -154,26 +154,24 @@ class _PlanSearcher(Searcher):  # type: ignore[misc]
         pass
 
 
-class _FirstInFirstOut(FIFOScheduler):  # type: ignore[misc]
+class _FirstInFirstOut(FIFOScheduler):
     """Tune's FIFO without its walk through all ended trials at every step, which is quadratic over a sweep."""
 
-    def choose_trial_to_run(self, tune_controller: Any) -> None:
+    def choose_trial_to_run(self, tune_controller: Any) -> None:  # noqa: ARG002
         # Tune goes on with its own queue of pending trials, which is in order.
         return None
 
 
-class _Messenger(tune.Callback):  # type: ignore[misc]
+class _Messenger(tune.Callback):
     """Passes the workers' reports to the observer, in the driver; nothing is ever raised into Tune."""
 
     def __init__(self, run: _Run) -> None:
         self._run = run
 
-    def on_step_begin(self, iteration: int, trials: list[TuneTrial], **_: Any) -> None:
+    def on_step_begin(self, **_: Any) -> None:  # type: ignore[override]
         self._run.look_at_clock()
 
-    def on_trial_result(
-        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, result: dict[str, Any], **_: Any
-    ) -> None:
+    def on_trial_result(self, trial: TuneTrial, result: dict[str, Any], **_: Any) -> None:  # type: ignore[override]
         event = result.pop(EVENT, None)
         if trial.trial_id not in self._run.handed_out:
             return
@@ -184,10 +182,10 @@ class _Messenger(tune.Callback):  # type: ignore[misc]
         elif isinstance(event, Ending):
             self._run.ended(trial.trial_id, event)
 
-    def on_trial_complete(self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **_: Any) -> None:
+    def on_trial_complete(self, trial: TuneTrial, **_: Any) -> None:  # type: ignore[override]
         trial.config.pop(ASSIGNMENT, None)
 
-    def on_trial_error(self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **_: Any) -> None:
+    def on_trial_error(self, trial: TuneTrial, **_: Any) -> None:  # type: ignore[override]
         """A worker died: killed because it was overdue, by the system, or with its node."""
         running = self._run.running.get(trial.trial_id)
         seconds = 0.0 if running is None else time.monotonic() - running.begun
@@ -199,13 +197,13 @@ class _Messenger(tune.Callback):  # type: ignore[misc]
         self._run.ended(trial.trial_id, Ending("failed", text, seconds, again=True))
 
 
-class _Stopper(tune.Stopper):  # type: ignore[misc]
+class _Stopper(tune.Stopper):
     """Ends Tune's run once the driver is stopping."""
 
     def __init__(self, run: _Run) -> None:
         self._run = run
 
-    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:  # noqa: ARG002
         return False
 
     def stop_all(self) -> bool:
@@ -231,9 +229,7 @@ class TuneExecutor:
         self.gpus = gpus
         self.share_data = share_data
 
-    def run(
-        self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never
-    ) -> None:
+    def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
         """Run the trials; raises what the observer raised, after Tune has ended cleanly."""
         first = next(trials, None)
         if first is None:
@@ -241,13 +237,13 @@ class TuneExecutor:
         run = _Run(_with(first, trials), observer, terms, stop, self.share_data)
         cores = None if self.workers is None else math.ceil(self.workers * terms.share(first).cpu)
         with connected(self.address, cores, self.gpus, self._data_bytes(first)), _scratch_folder() as folder:
-            pending = self.workers or max(4, math.ceil(ray.cluster_resources().get("CPU", 1)))
+            pending = self.workers or max(4, math.ceil(cluster("CPU", 1)))
             with environment({"TUNE_MAX_PENDING_TRIALS_PG": str(pending)}):
                 tune.run(
                     TrialWorker,
                     name="trials",
                     search_alg=_PlanSearcher(run),
-                    scheduler=_FirstInFirstOut(),
+                    scheduler=_FirstInFirstOut(),  # type: ignore[no-untyped-call]
                     callbacks=[_Messenger(run)],
                     stop=_Stopper(run),
                     num_samples=-1,

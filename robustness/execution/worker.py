@@ -35,7 +35,7 @@ class Assignment:
     """Counted from 1: which attempt this is."""
     share: Share
     timeout: float | None
-    data: ray.ObjectRef | None
+    data: ray.ObjectRef[Any] | None
     """The task's arrays in Ray's object store, or nothing where each node reads them from its disk."""
     import_path: tuple[str, ...]
     """Folders from which the driver imports, so that a user's own trainable is found."""
@@ -49,7 +49,7 @@ class Assignment:
         return self
 
 
-class TrialWorker(tune.Trainable):  # type: ignore[misc]
+class TrialWorker(tune.Trainable):
     """A Tune trainable that is used again for the next trial; a call of `step` is an epoch."""
 
     def setup(self, config: dict[str, Any]) -> None:

@@ -75,8 +75,8 @@ def file_beside(url: URL, name: str) -> Path:
 def connect(url: URL) -> Database:
     """The database of the URL, to which no connection is made yet.
 
-    SQLite commits with `synchronous=FULL`, so that what was acknowledged survives a killed process and a power cut as
-    well; writes are batched, so the price is one sync for many rows.
+    SQLite commits with `synchronous=NORMAL`: what was acknowledged survives a killed process; a power cut may take the
+    last commits, but leaves a sound database, from which a sweep goes on.
     """
     json: dict[str, Any] = {"json_serializer": encoding.dumps, "json_deserializer": encoding.loads}
     if url.get_backend_name() == "sqlite":
@@ -111,7 +111,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     # SQLAlchemy's recipe: the driver begins no transaction by itself, `_begin_sqlite` does.
     connection.isolation_level = None
     connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA synchronous=NORMAL")
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -15,9 +15,9 @@ from robustness.store.connection import Database, file_beside
 from robustness.store.locks import sweep_lock
 from robustness.store.registering import add_trials, next_position
 from robustness.store.saving import TO_DO, upsert
-from robustness.store.schema import notes, predictions, studies, trials
+from robustness.store.schema import MEASURES, epochs, notes, predictions, studies, trials
 from robustness.store.writer import Writer
-from robustness.trial import Status, Trial, TrialKey
+from robustness.trial import EpochResult, Status, Trial, TrialKey
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -94,6 +94,30 @@ class StudyStore:
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
         return {TrialKey(*key): seconds for *key, seconds in rows}
+
+    def newest_epochs(self) -> dict[TrialKey, EpochResult]:
+        """The newest epoch of each trial that runs and has one, with what it measured."""
+        newest = (
+            select(epochs.c.trial, func.max(epochs.c.epoch).label("epoch"))
+            .join(trials, trials.c.id == epochs.c.trial)
+            .where(trials.c.study == self._row, trials.c.status == "running")
+            .group_by(epochs.c.trial)
+            .subquery()
+        )
+        columns = (epochs.c.epoch, epochs.c.pretraining, epochs.c.seconds, epochs.c.measures)
+        statement = (
+            self._of_trials(*columns, *(epochs.c[name] for name in MEASURES))
+            .join(epochs, epochs.c.trial == trials.c.id)
+            .join(newest, (newest.c.trial == epochs.c.trial) & (newest.c.epoch == epochs.c.epoch))
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        found = {}
+        for configuration, arm, replicate, epoch, pretraining, seconds, other, *usual in rows:
+            named = zip(MEASURES, usual, strict=True)
+            measures = {name: value for name, value in named if value is not None} | (other or {})
+            found[TrialKey(configuration, arm, replicate)] = EpochResult(epoch, measures, pretraining, seconds)
+        return found
 
     def add(self, further: Iterable[Trial]) -> None:
         """Plan further trials behind those that are planned, for a study that draws as it goes."""

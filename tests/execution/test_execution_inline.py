@@ -72,7 +72,10 @@ def test_a_trainable_that_does_not_exist_is_not_tried_again() -> None:
     ("error", "expected"),
     [
         (MemoryError(), True),
-        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"), True),
+        (
+            RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"),
+            True,
+        ),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"), True),
         (RuntimeError("the size of tensor a must match"), False),
         (ValueError("out of memory"), False),

@@ -1,0 +1,67 @@
+"""`robustness status [STUDY]`: how far the studies of a store are; reads the store, and never disturbs a sweep."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import TYPE_CHECKING
+
+from robustness.commands.running import add_store_argument
+
+if TYPE_CHECKING:
+    from robustness.store.studies import StudyStore
+
+WATCH_EVERY = 2.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", metavar="STUDY", nargs="?", help="the name of a study in the store (default: all)")
+    add_store_argument(parser)
+    parser.add_argument("--watch", action="store_true", help="keep showing it until the study is done or Ctrl-C")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the progress of one study or of all; 0."""
+    from robustness.progress import Progress, as_json
+    from robustness.store import open_store
+
+    with open_store(arguments.store, create=False) as store:
+        names = [arguments.study] if arguments.study else store.names()
+        studies = [store.study(name) for name in names]
+        if arguments.watch:
+            _watch(studies)
+        elif arguments.json:
+            print(json.dumps([as_json(Progress.of(study)) for study in studies], indent=2))
+        else:
+            for study in studies:
+                _print(study)
+    return 0
+
+
+def _print(study: StudyStore) -> None:
+    from rich.console import Console
+
+    from robustness.progress import Progress
+
+    progress = Progress.of(study)
+    Console().print(progress.table())
+    for key, status in progress.states.items():
+        if status in ("failed", "timed_out", "out_of_memory"):
+            print(f"{status.replace('_', ' ')}: {key} (robustness sweep {study.name} --only {key} --inline)")
+
+
+def _watch(studies: list[StudyStore]) -> None:
+    from rich.console import Console, Group
+    from rich.live import Live
+
+    from robustness.progress import Progress
+
+    with Live(console=Console(), auto_refresh=False) as live:
+        while True:
+            progresses = [Progress.of(study) for study in studies]
+            live.update(Group(*(progress.table() for progress in progresses)), refresh=True)
+            if all(done == every for done, every in (progress.pairs() for progress in progresses)):
+                return
+            time.sleep(WATCH_EVERY)

@@ -1,0 +1,138 @@
+"""`robustness sweep STUDY`: run what is planned and not yet finished; the same command goes on after a stop."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from robustness.commands.running import (
+    add_running_arguments,
+    add_study_arguments,
+    interruptible,
+    make_executor,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from robustness.commands.running import Interruption
+    from robustness.plan import Plan
+    from robustness.store.studies import StudyStore
+    from robustness.study import Study
+    from robustness.sweep import Swept
+    from robustness.trial import TrialKey
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_study_arguments(parser)
+    add_running_arguments(parser)
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="CONFIGURATION/ARM[/REPLICATE]",
+        help="run this trial alone; with --inline also one that has ended, and then nothing is stored (repeatable)",
+    )
+    parser.add_argument("--no-report", action="store_true", help="write no report at the end")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Sweep a study; the exit code says whether it is complete."""
+    from robustness.cli import BAD_INPUT, INTERRUPTED
+    from robustness.errors import StoreError
+    from robustness.plan import make_plan
+    from robustness.store import open_store
+    from robustness.study import load_study
+    from robustness.sweep import read_keys
+
+    study = load_study(arguments.study, arguments.set)
+    plan = make_plan(study)
+    only = read_keys(arguments.only, plan)
+    with interruptible() as interruption, open_store(arguments.store) as store:
+        registered = store.register(study, plan)
+        if only and arguments.inline:
+            ended = set(only) - set(registered.pending())
+            if ended:
+                return _reproduce(study, plan, sorted(ended), interruption)
+        with registered.lock():
+            try:
+                swept = _sweep(study, plan, registered, arguments, only, interruption)
+            except StoreError as error:
+                # The store was fine when the sweep began, so this is no bad input: the sweep was cut short.
+                print(f"robustness: {' '.join(str(error).split())}", file=sys.stderr)
+                print(f"cut short; to go on: {_command(arguments)}", file=sys.stderr)
+                return BAD_INPUT if arguments.debug else 1
+        if interruption():
+            print(f"interrupted, {swept.left} trials left; to go on: {_command(arguments)}", file=sys.stderr)
+            return INTERRUPTED
+        return _end(registered, swept, arguments)
+
+
+def _sweep(
+    study: Study,
+    plan: Plan,
+    store: StudyStore,
+    arguments: argparse.Namespace,
+    only: Sequence[TrialKey],
+    interruption: Interruption,
+) -> Swept:
+    from robustness.progress import Display, Progress
+    from robustness.sweep import sweep
+
+    executor = make_executor(arguments)
+    prepare_judgement(study, plan, store, executor, interruption)
+    with Display(Progress.of(store), arguments.quiet) as display:
+        return sweep(study, plan, store, executor, display, interruption, only)
+
+
+def prepare_judgement(
+    study: Study, plan: Plan, store: StudyStore, executor: object, interruption: Interruption
+) -> None:
+    """Score the study's untrained networks once, where it judges by them."""
+
+
+def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption: Interruption) -> int:
+    """Run trials that have ended once more, here, printing what they show; the store is left alone."""
+    from robustness.cli import DONE, INCOMPLETE, INTERRUPTED
+    from robustness.execution.inline import InlineExecutor
+    from robustness.reproduction import Printer
+    from robustness.sweep import terms_of
+
+    printer = Printer(study.outcomes.metric)
+    trials = (plan.trial(key) for key in keys)
+    InlineExecutor().run(trials, printer, terms_of(study), interruption)
+    print("nothing was stored: the trials had ended before", file=sys.stderr)
+    if interruption():
+        return INTERRUPTED
+    return INCOMPLETE if printer.failed else DONE
+
+
+def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
+    from robustness.cli import DONE, INCOMPLETE
+
+    if swept.decided:
+        print("stopped early: the paired difference is decided", file=sys.stderr)
+    complete = swept.not_successful == 0 and (swept.left == 0 or swept.decided or bool(arguments.only))
+    if swept.not_successful:
+        print(
+            f"{swept.not_successful} trials failed, timed out or ran out of memory: "
+            f"`robustness status {store.name}` lists them",
+            file=sys.stderr,
+        )
+    return DONE if complete else INCOMPLETE
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """The line that goes on with this sweep."""
+    words = ["robustness", "sweep", arguments.study]
+    for override in arguments.set:
+        words += ["--set", override]
+    if arguments.store:
+        from robustness.store.connection import read_url, shown
+
+        words += ["--store", shown(read_url(arguments.store))]
+    if arguments.workers:
+        words += ["--workers", str(arguments.workers)]
+    return shlex.join(words)

@@ -1,0 +1,237 @@
+"""How far a sweep is: a live display in a terminal, plain lines elsewhere, and the same from the store for `status`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TextIO
+
+from robustness.execution import Started
+from robustness.outcomes import UNTRAINED_NOTE, Judge, Outcome
+from robustness.trial import ENDED, EpochResult, Status, TrialKey
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.live import Live
+
+    from robustness.store.studies import StudyStore
+
+LINE_EVERY = 10.0
+"""Seconds between two plain lines."""
+MOST_ROWS = 16
+"""More running trials than this are counted, not listed."""
+
+
+@dataclass
+class Progress:
+    """What is known of a sweep under way: the state that both displays show."""
+
+    study: str
+    metric: str
+    outcome: str
+    epochs: int | None
+    """Epochs of a trial, where the study says how many."""
+    states: dict[TrialKey, Status]
+    outcomes: dict[TrialKey, Outcome | None] = field(default_factory=dict)
+    running: dict[TrialKey, EpochResult | None] = field(default_factory=dict)
+    epoch_seconds: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """For each arm how many epochs were measured and how long they took together."""
+
+    @staticmethod
+    def of(store: StudyStore) -> Progress:
+        """The progress of a study as the store has it."""
+        document = store.document()
+        judge = Judge.of(document, store.note(UNTRAINED_NOTE))
+        progress = Progress(
+            study=str(document["name"]),
+            metric=str(document["outcomes"]["metric"]),
+            outcome=str(document["outcomes"]["primary"]),
+            epochs=document["training"].get("epochs"),
+            states=store.states(),
+        )
+        for row in store.trials().itertuples():
+            key = TrialKey(int(row.configuration), str(row.arm), int(row.replicate))  # type: ignore[arg-type]
+            if row.status in ENDED:
+                progress.outcomes[key] = judge.outcome(str(row.status), float(row.metric))  # type: ignore[arg-type]
+        for key, seconds in store.seconds().items():
+            if progress.states[key] == "finished":
+                progress._measure(key.arm, progress.epochs or 1, seconds)
+        newest = store.newest_epochs()
+        for key, status in progress.states.items():
+            if status == "running":
+                progress.running[key] = newest.get(key)
+        return progress
+
+    def pairs(self) -> tuple[int, int]:
+        """How many pairs are done, of how many."""
+        open_pairs = {(k.configuration, k.replicate) for k, status in self.states.items() if status not in ENDED}
+        every = {(key.configuration, key.replicate) for key in self.states}
+        return len(every) - len(open_pairs), len(every)
+
+    def fractions(self) -> dict[str, tuple[int, int]]:
+        """For each arm: how many trials show the study's primary outcome, of how many that count."""
+        found = {key.arm: (0, 0) for key in self.states}
+        for key, outcome in self.outcomes.items():
+            if outcome is not None:
+                shown, counted = found[key.arm]
+                found[key.arm] = shown + (outcome == self.outcome), counted + 1
+        return found
+
+    def failures(self) -> dict[str, int]:
+        """How many trials ended in each way that is not a result."""
+        counts = Counter(self.states.values())
+        return {
+            status: counts[status] for status in ("failed", "timed_out", "out_of_memory", "diverged") if counts[status]
+        }
+
+    def seconds_left(self) -> float | None:
+        """The epochs that are left times how long an epoch of the arm took, over the trials that run at once."""
+        measured = {arm: seconds / count for arm, (count, seconds) in self.epoch_seconds.items() if count}
+        if not measured:
+            return None
+        usual = sum(measured.values()) / len(measured)
+        work = 0.0
+        for key, status in self.states.items():
+            if status in ENDED:
+                continue
+            newest = self.running.get(key)
+            done = 0 if newest is None else newest.epoch
+            work += max((self.epochs or 1) - done, 0) * measured.get(key.arm, usual)
+        return work / max(len(self.running), 1)
+
+    def started(self, key: TrialKey) -> None:
+        self.states[key] = "running"
+        self.running[key] = None
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        self.running[key] = result
+        if self.epochs is not None:
+            self._measure(key.arm, 1, result.seconds)
+
+    def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None:
+        self.states[key] = status
+        self.outcomes[key] = outcome
+        self.running.pop(key, None)
+        if self.epochs is None:
+            self._measure(key.arm, 1, seconds)
+
+    def _measure(self, arm: str, epochs: int, seconds: float) -> None:
+        count, total = self.epoch_seconds.get(arm, (0, 0.0))
+        self.epoch_seconds[arm] = count + epochs, total + seconds
+
+    def line(self) -> str:
+        """The whole state in one line."""
+        done, every = self.pairs()
+        parts = [f"{self.study}: {done} of {every} pairs", f"{len(self.running)} trials running"]
+        left = self.seconds_left()
+        if left is not None and done < every:
+            parts.append(f"about {in_words(left)} left")
+        parts += [
+            f"{arm} {self.outcome.replace('_', ' ')} {shown} of {counted}"
+            for arm, (shown, counted) in self.fractions().items()
+            if counted
+        ]
+        parts += [f"{count} {status.replace('_', ' ')}" for status, count in self.failures().items()]
+        return ", ".join(parts)
+
+    def table(self) -> RenderableType:
+        """The whole state as a block for a terminal."""
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        done, every = self.pairs()
+        rows = Table("trial", "epoch", self.metric, box=None, pad_edge=False)
+        for key, newest in list(self.running.items())[:MOST_ROWS]:
+            epoch = "-" if newest is None else f"{newest.epoch}" + (f" of {self.epochs}" if self.epochs else "")
+            value = None if newest is None else newest.measures.get(self.metric)
+            rows.add_row(str(key), epoch, "-" if value is None else f"{value:.3f}")
+        more = len(self.running) - MOST_ROWS
+        parts: list[RenderableType] = [Text(self.line()), ProgressBar(total=max(every, 1), completed=done, width=60)]
+        if self.running:
+            parts.append(rows)
+        if more > 0:
+            parts.append(Text(f"and {more} more"))
+        return Group(*parts)
+
+
+class Display:
+    """Shows a `Progress` while a sweep runs; a `Watcher` of `robustness.sweep`, and a context."""
+
+    def __init__(self, progress: Progress, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self.progress = progress
+        self._stream = stream or sys.stderr
+        self._quiet = quiet
+        self._live: Live | None = None
+        self._last_line = -LINE_EVERY
+
+    def __enter__(self) -> Display:
+        if not self._quiet and self._stream.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(file=self._stream)
+            self._live = Live(get_renderable=self.progress.table, console=console, refresh_per_second=2, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        self._show(always=True)
+
+    def started(self, key: TrialKey, where: Started) -> None:  # noqa: ARG002  where it runs is in the store
+        self.progress.started(key)
+        self._show()
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        self.progress.epoch(key, result)
+        self._show()
+
+    def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None:
+        self.progress.ended(key, status, outcome, seconds)
+        self._show()
+
+    def _show(self, always: bool = False) -> None:
+        """A plain line, not too often; a terminal's display refreshes itself."""
+        now = time.monotonic()
+        if self._quiet or (self._live is not None and not always):
+            return
+        if always or now - self._last_line >= LINE_EVERY:
+            self._last_line = now
+            print(self.progress.line(), file=self._stream, flush=True)
+
+
+def in_words(seconds: float) -> str:
+    """A duration as a person would say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
+
+
+def as_json(progress: Progress) -> Mapping[str, Any]:
+    """The progress as plain values, for `status --json`."""
+    done, every = progress.pairs()
+    return {
+        "study": progress.study,
+        "pairs": {"done": done, "all": every},
+        "trials": dict(sorted(Counter(progress.states.values()).items())),
+        "running": [
+            {"trial": str(key), "epoch": None if newest is None else newest.epoch}
+            for key, newest in progress.running.items()
+        ],
+        "seconds_left": progress.seconds_left(),
+        progress.outcome: {
+            arm: {"shown": shown, "counted": counted} for arm, (shown, counted) in progress.fractions().items()
+        },
+        "failures": progress.failures(),
+    }
