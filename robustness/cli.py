@@ -18,6 +18,7 @@ from robustness.errors import RobustnessError
 COMMANDS = {
     "sweep": "run a study; the same command goes on after a stop",
     "status": "what is planned, running, done and failed, and when it should end",
+    "optimize": "search each arm's configurations by Bayesian optimisation, then train the final models",
     "plan": "what a sweep would run: counts and a table of configurations",
     "prepare": "turn downloaded data into the form that trains fast",
     "predict": "what a final model says of pictures, how sure it is, and which to refer",

@@ -12,15 +12,23 @@ from types import FrameType
 
 from robustness.execution import Ending, Observer, Started, Terms, never
 from robustness.execution.attempts import attempt, this_worker, timed_out, use_threads
-from robustness.trial import BUILT_IN_TRAINABLE, EpochResult, Trial
+from robustness.trial import OWN_TRAINABLES, EpochResult, Trial
 
 
 class InlineExecutor:
     """Runs every trial in this very process, so `pdb` and print work."""
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
+        # What is there before the first trial is not looked through again after each: it would take longer than a short one.
+        gc.freeze()
+        try:
+            self._run_all(trials, observer, terms, stop)
+        finally:
+            gc.unfreeze()
+
+    def _run_all(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None:
         for trial in trials:
-            if trial.trainable == BUILT_IN_TRAINABLE:
+            if trial.trainable in OWN_TRAINABLES:
                 import torch  # noqa: F401  so that its threads are set before the trial
             before = use_threads(terms.share(trial).threads)
             try:

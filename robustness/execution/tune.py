@@ -26,7 +26,7 @@ from robustness.execution import Ending, Observer, Started, Terms, never
 from robustness.execution.attempts import timed_out
 from robustness.execution.connection import cluster, connected, environment
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
-from robustness.trial import BUILT_IN_TRAINABLE, EpochResult, Trial, TrialKey
+from robustness.trial import OWN_TRAINABLES, EpochResult, Trial, TrialKey
 
 _GRACE = 2.0
 """Seconds beyond the time-out that a worker has to end by itself between two epochs, before it is killed."""
@@ -72,7 +72,7 @@ class _Run:
         return Assignment(trial, number, share, self.terms.trial_timeout, self._shared(trial), self._import_path)
 
     def _shared(self, trial: Trial) -> ray.ObjectRef[Any] | None:
-        if not self.share_data or trial.trainable != BUILT_IN_TRAINABLE:
+        if not self.share_data or trial.trainable not in OWN_TRAINABLES:
             return None
         name = repr(sorted(trial.task.items()))
         if name not in self._data:
@@ -260,7 +260,7 @@ class TuneExecutor:
             raise run.trouble
 
     def _data_bytes(self, trial: Trial) -> int:
-        if not self.share_data or trial.trainable != BUILT_IN_TRAINABLE or ray.is_initialized() or self.address:
+        if not self.share_data or trial.trainable not in OWN_TRAINABLES or ray.is_initialized() or self.address:
             return 0
         from robustness.execution.data import size
 
