@@ -154,7 +154,8 @@ def final_measures(store: StudyStore) -> pd.DataFrame:
         read_number(number).stage == "final" and states[TrialKey(number, arm, replicate)] == "finished"
         for number, arm, replicate in zip(frame["configuration"], frame["arm"], frame["replicate"], strict=True)
     ]
-    return frame[final].dropna(axis="columns", how="all").sort_values(["configuration", "replicate"], ignore_index=True)
+    found = frame[final].sort_values(["configuration", "replicate"], ignore_index=True)
+    return found if found.empty else found.dropna(axis="columns", how="all")
 
 
 def model_folder(study: Study, store: StudyStore) -> Path:
