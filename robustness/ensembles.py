@@ -40,6 +40,20 @@ def size_of(study: Study, label: str) -> int:
     return int(arm.options.get("members", USUAL_MEMBERS))
 
 
+def final_counts(study: Study) -> dict[str, int]:
+    """How many final models each arm gets: as many as asked for, and enough for the ensembles made of them."""
+    if study.finals is None:
+        return {}
+    wanted = study.finals.arms or [arm.label for arm in study.arms]
+    members = members_of(study)
+    counts = {arm.label: study.finals.replicates for arm in study.arms if arm.label in wanted}
+    for label in list(counts):
+        if label in members:
+            del counts[label]
+            counts[members[label]] = max(counts.get(members[label], 0), size_of(study, label))
+    return counts
+
+
 def combine(members: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """The predictions of an ensemble: the draws of all members, [members x draws, n, classes], on the same pictures."""
     if not members:

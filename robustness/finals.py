@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robustness.ensembles import combine, members_of, size_of
+from robustness.ensembles import combine, final_counts, members_of, size_of
 from robustness.execution import Executor, never
 from robustness.numbering import arm_places, number_of, read_number
 from robustness.optimize import NOTHING, runs_in, trial_of
@@ -52,7 +52,7 @@ def final_trials(study: Study, store: StudyStore) -> list[Trial]:
         return []
     study = as_final(study)
     places = arm_places(store, [arm.label for arm in study.arms])
-    replicates = _replicates(study)
+    replicates = final_counts(study)
     trainable = FINAL_TRAINABLE if study.built_in else study.trainable
     best = winners(study, store)
     return [
@@ -161,20 +161,6 @@ def final_measures(store: StudyStore) -> pd.DataFrame:
 def model_folder(study: Study, store: StudyStore) -> Path:
     """Where final models are kept, beside the store's file."""
     return store.spill.resolve().with_name(f"{study.name}.models")
-
-
-def _replicates(study: Study) -> dict[str, int]:
-    """How many final models each arm gets: as many as asked for, and enough for the ensembles made of them."""
-    if study.finals is None:
-        return {}
-    wanted = study.finals.arms or [arm.label for arm in study.arms]
-    members = members_of(study)
-    counts = {arm.label: study.finals.replicates for arm in study.arms if arm.label in wanted}
-    for label in list(counts):
-        if label in members:
-            del counts[label]
-            counts[members[label]] = max(counts.get(members[label], 0), size_of(study, label))
-    return counts
 
 
 def _sums(store: StudyStore, group: list[TrialKey]) -> dict[str, float]:
