@@ -138,7 +138,7 @@ def save_predictions(path: Path, **arrays: NDArray[Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     with unfinished.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+        np.savez_compressed(file, allow_pickle=False, **arrays)
     unfinished.replace(path)
 
 

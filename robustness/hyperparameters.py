@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from robustness.documents import shown
@@ -46,16 +46,16 @@ HYPERPARAMETERS: dict[str, _Kind] = {
 }
 
 
-def check_hyperparameters(options: Options, own_methods: bool) -> None:
+def check_hyperparameters(options: Options, own_methods: bool, known: Mapping[str, _Kind] = HYPERPARAMETERS) -> None:
     """Raise unless every option is known, has fitting values, and what training cannot do without is always given.
 
     Names that only a user's own method could know pass if there is one among the arms.
     """
     for path, name, option in _each(options, ""):
-        kind = HYPERPARAMETERS.get(name)
+        kind = known.get(name)
         if kind is None:
             if not own_methods:
-                raise SearchSpaceError(f"{path}: {one_of('hyperparameter', name, HYPERPARAMETERS)}")
+                raise SearchSpaceError(f"{path}: {one_of('hyperparameter', name, known)}")
             continue
         for value in _extremes(option):
             if not kind.fits(value):

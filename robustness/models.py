@@ -20,7 +20,7 @@ class VGGOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    base_channels: int = Field(ge=1, le=1024)
+    base_channels: int = Field(strict=True, ge=1, le=1024)
     """The width of the first block; later blocks are up to eight times as wide."""
     channel_factor: float = Field(default=1.0, gt=0, le=1)
     """Scales every width: 1, 5/8 and 3/8 in the paper."""

@@ -25,6 +25,8 @@ Accept: TypeAlias = Callable[[Mapping[str, Scalar]], bool]
 
 PATIENCE = 10_000
 """So many draws in a row that are forbidden or repeats end a sequence that cannot be listed."""
+BARREN = 1_000
+"""So many draws of the other options in a row, none of them allowed with any crossed choice, end a crossed sequence."""
 
 
 def draw(space: Space, strategy: str, count: int | None, seed: int) -> list[Configuration]:
@@ -37,14 +39,17 @@ def draw(space: Space, strategy: str, count: int | None, seed: int) -> list[Conf
     if count is None and allowed is None:
         raise SearchSpaceError("sampling.configurations: is missing: this space cannot be listed in full")
     wanted = allowed if count is None and allowed is not None else count or 0
-    if allowed == 0:
-        raise SearchSpaceError(f"where: leaves none of the {space.size():,} configurations of the space")
+    strata = {str(levels): space.options.fixed(levels) for levels in _combinations(space.options, space.stratify)}
+    strata = {place: options for place, options in strata.items() if space.possible(options)}
+    if not strata:
+        raise SearchSpaceError("where: the condition leaves no configuration of the space")
     if allowed is not None and wanted > allowed:
         left = f" (of {space.size():,} before its condition)" if space.conditions else ""
         raise SearchSpaceError(
             f"sampling.configurations: {wanted} configurations are asked for, but the space has only {allowed}{left}"
         )
-    found = list(itertools.islice(_in_turn([_stratum(space, part, strategy, seed) for part in _strata(space)]), wanted))
+    sequences = [_stratum(space, options, strategy, f"{seed}/{strategy}/{place}") for place, options in strata.items()]
+    found = list(itertools.islice(_in_turn(sequences), wanted))
     if len(found) < wanted:
         raise SearchSpaceError(
             f"sampling.configurations: {wanted} configurations are asked for, but only {len(found)} were found "
@@ -62,12 +67,8 @@ def _check_grid(space: Space) -> None:
         raise SearchSpaceError(f"sampling.strategy: a grid of {size:,} is too large (at most {LISTABLE:,})")
 
 
-def _strata(space: Space) -> list[dict[str, Scalar]]:
-    """Every combination of the stratified options' choices; one empty one if there are none."""
-    return _combinations(space.options, space.stratify)
-
-
 def _combinations(options: Options, names: Sequence[str]) -> list[dict[str, Scalar]]:
+    """Every combination of some options' choices; one empty one if there are no such options."""
     return [dict(zip(names, levels, strict=True)) for levels in itertools.product(*map(options.levels, names))]
 
 
@@ -83,32 +84,31 @@ def _in_turn(sequences: list[Iterator[Configuration]]) -> Iterator[Configuration
         sequences = going
 
 
-def _stratum(space: Space, levels: Mapping[str, Scalar], strategy: str, seed: int) -> Iterator[Configuration]:
+def _stratum(space: Space, options: Options, strategy: str, key: str) -> Iterator[Configuration]:
     """Every configuration of one stratum that the condition allows, each once."""
-    options = space.options.fixed(levels)
-    key = f"{seed}/{strategy}/{sorted(levels.items())}"
     if not space.cross:
         yield from _sequence(options, strategy, key, space.accepts)
         return
-    cells = [options.only(space.cross).fixed(cell) for cell in _combinations(options, space.cross)]
-    passes: list[Iterator[Configuration]] = []
+    cells = [options.only(space.cross).fixed(levels) for levels in _combinations(options, space.cross)]
+    sequences: list[Iterator[Configuration]] = []
     barren = 0
     for number, base in enumerate(_sequence(options.without(space.cross), strategy, f"{key}/base", _anything)):
-        passes += (_cell(space, base, cell, strategy, f"{key}/{number}/{place}") for place, cell in enumerate(cells))
-        some = False
-        for sequence in passes[-len(cells) :]:
-            for configuration in itertools.islice(sequence, 1):
-                some = True
-                yield configuration
-        barren = 0 if some else barren + 1
-        if barren > PATIENCE:
+        block = [_cell(space, base, cell, strategy, f"{key}/{number}/{place}") for place, cell in enumerate(cells)]
+        firsts = [configuration for sequence in block for configuration in itertools.islice(sequence, 1)]
+        yield from firsts
+        sequences += block
+        barren = 0 if firsts else barren + 1
+        if barren == BARREN:
             return
-    yield from _in_turn(passes)
+    # The other options have run out; what the crossed ones bring with them may have more.
+    yield from _in_turn(sequences)
 
 
 def _cell(space: Space, base: Configuration, cell: Options, strategy: str, key: str) -> Iterator[Configuration]:
     """The configurations of one draw of the other options and one combination of the crossed ones' choices."""
-    for values in _sequence(cell, strategy, key, lambda values: space.accepts({**base, **values})):
+    # One point of a scrambled Sobol sequence is no better than a random one.
+    strategy = "random" if strategy == "sobol" else strategy
+    for values in _sequence(cell, strategy, key, lambda values: space.accepts({**base, **values}), patience=100):
         yield {**base, **values}
 
 
@@ -116,7 +116,9 @@ def _anything(_: Mapping[str, Scalar]) -> bool:
     return True
 
 
-def _sequence(options: Options, strategy: str, key: str, accept: Accept) -> Iterator[Configuration]:
+def _sequence(
+    options: Options, strategy: str, key: str, accept: Accept, patience: int = PATIENCE
+) -> Iterator[Configuration]:
     """Every accepted configuration of some options, each once, in an order decided by strategy and key alone."""
     size = options.size()
     listable = size is not None and size <= LISTABLE
@@ -129,7 +131,7 @@ def _sequence(options: Options, strategy: str, key: str, accept: Accept) -> Iter
     else:
         points = _sobol_points(options, key) if strategy == "sobol" else _random_points(options, key)
         seen: set[tuple[Scalar, ...]] = set()
-        yield from _placed(options, points, accept, seen)
+        yield from _placed(options, points, accept, seen, patience)
         if listable:
             # A Sobol sequence may take long to come to the last few: they follow in random order.
             for values in _shuffled(options, key):
@@ -146,7 +148,7 @@ def _shuffled(options: Options, key: str) -> Iterator[Configuration]:
 
 
 def _placed(
-    options: Options, points: Iterator[Sequence[float]], accept: Accept, seen: set[tuple[Scalar, ...]]
+    options: Options, points: Iterator[Sequence[float]], accept: Accept, seen: set[tuple[Scalar, ...]], patience: int
 ) -> Iterator[Configuration]:
     """The configurations at a sequence of points, without repeats; ends when none comes for long."""
     in_vain = 0
@@ -155,7 +157,7 @@ def _placed(
         identity = _identity(values)
         if identity in seen or not accept(values):
             in_vain += 1
-            if in_vain >= PATIENCE:
+            if in_vain >= patience:
                 return
             continue
         in_vain = 0

@@ -16,7 +16,7 @@ def plan_search(study: Study) -> dict[str, Any]:
         raise ValueError(f"the study {study.name!r} has no search")
     members, finals = members_of(study), final_counts(study)
     wanted = [] if study.finals is None else study.finals.arms or [arm.label for arm in study.arms]
-    arms = []
+    arms: list[dict[str, Any]] = []
     for arm in study.arms:
         made_of = members.get(arm.label)
         ensembles = finals.get(made_of, 0) // size_of(study, arm.label) if made_of and arm.label in wanted else 0
@@ -35,7 +35,7 @@ def plan_search(study: Study) -> dict[str, Any]:
         "study": study.name,
         "sampler": study.search.sampler,
         "objective": objective(study),
-        "trials": sum(int(arm["runs"]) + int(arm["final_models"]) for arm in trained),
+        "trials": sum(arm["runs"] + arm["final_models"] for arm in trained),
         "arms": arms,
     }
 

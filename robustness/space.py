@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 from robustness.conditions import Condition, read_condition
 from robustness.documents import shown
 from robustness.errors import SearchSpaceError, one_of
-from robustness.space_options import Branches, Choices, Constant, Option, Options, Range, Scalar
+from robustness.space_options import Branches, Choices, Constant, Fragment, Option, Options, Range, Scalar
 
 LISTABLE = 100_000
 """A finite space up to this size is listed in full, so that no draw is ever a repeat."""
@@ -63,11 +63,21 @@ class Space:
     def _allowed(self) -> int | None:
         if self.size() is None or not self.conditions:
             return self.size()
-        names = frozenset().union(*(condition.names for condition in self.conditions))
-        parts = self.options.projected_size(names)
-        if parts > COUNTABLE:
+        accepted = self._accepted(self.options)
+        return None if accepted is None else sum(part.stands_for for part in accepted)
+
+    def possible(self, options: Options) -> bool:
+        """Whether the conditions leave anything of these options, as far as that can be told by trying."""
+        accepted = self._accepted(options)
+        return accepted is None or any(True for _ in accepted)
+
+    def _accepted(self, options: Options) -> Iterator[Fragment] | None:
+        """Every combination of what the conditions ask for that fulfils them; None if there are too many to try."""
+        names = frozenset(itertools.chain.from_iterable(condition.names for condition in self.conditions))
+        parts = options.projected_size(names)
+        if parts is None or parts > COUNTABLE:
             return None
-        return sum(part.stands_for for part in self.options.fragments(names) if self.accepts(part.values))
+        return (part for part in options.fragments(names) if self.accepts(part.values))
 
     def accepts(self, configuration: Mapping[str, Any]) -> bool:
         """Whether every condition holds for a configuration."""
@@ -215,6 +225,8 @@ def _read_factors(key: str, data: Mapping[str, Any], tree: Options, names: Itera
     factors = data[key] if isinstance(data[key], list) else [data[key]]
     top = dict(tree.items)
     for position, factor in enumerate(factors):
+        if not isinstance(factor, str):
+            raise SearchSpaceError(f"{key}: unknown option {shown(factor)}: an option's name is text")
         if factor not in top:
             nested = " (only options at the top of the space can be)" if factor in names else ""
             raise SearchSpaceError(f"{key}: {one_of('option', factor, top)}{nested}")

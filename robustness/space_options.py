@@ -137,9 +137,10 @@ class Options:
                 values, math.prod(part.weight for part in parts), math.prod(part.stands_for for part in parts)
             )
 
-    def projected_size(self, names: Collection[str]) -> int:
-        """How many fragments `fragments(names)` gives."""
-        return math.prod(_projected_size(name, option, names) for name, option in self.items)
+    def projected_size(self, names: Collection[str]) -> int | None:
+        """How many fragments `fragments(names)` gives; None if one of them is continuous."""
+        sizes = [_projected_size(name, option, names) for name, option in self.items]
+        return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
     @cached_property
     def dimensions(self) -> int:
@@ -193,12 +194,13 @@ def _fragments(name: str, option: Option, names: Collection[str] | None) -> Iter
                     yield Fragment({name: choice, **part.values}, part.weight / len(branches), part.stands_for)
 
 
-def _projected_size(name: str, option: Option, names: Collection[str]) -> int:
+def _projected_size(name: str, option: Option, names: Collection[str]) -> int | None:
     if _irrelevant(name, option, names):
         return 1
     if isinstance(option, Branches):
-        return sum(below.projected_size(names) for _, below in option.branches)
-    return _size(option) or 0
+        sizes = [below.projected_size(names) for _, below in option.branches]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+    return _size(option)
 
 
 def _irrelevant(name: str, option: Option, names: Collection[str]) -> bool:

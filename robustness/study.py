@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,7 @@ def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None,
             study = replace(study, spaces=read_spaces(study.search, lambda entry: _read_space(entry, source, folder)))
         check_search(study)
         make_importable(study)
-        return _checked_built_in(study, data, check_data) if study.built_in else _checked_own(study)
+        return _checked_built_in(study, data, check_data) if study.built_in else _checked_own(study, check_data)
     except RobustnessError as error:
         line = str(error)
         raise type(error)(line if line.startswith(source) else f"{source}: {line}") from None
@@ -193,7 +194,7 @@ def _read_space(entry: str | Mapping[str, Any], source: str, folder: Path | None
     return read_space(read_file(path, SearchSpaceError), str(path))
 
 
-def _checked_own(study: Study) -> Study:
+def _checked_own(study: Study, check_data: bool) -> Study:
     """A study with a trainable of the user's own, which must be there; what it is given is its own affair."""
     if study.outcomes.learned_nothing.below is None:
         raise StudyFileError(
@@ -206,7 +207,11 @@ def _checked_own(study: Study) -> Study:
     except Exception as error:
         # The user's module runs when it is imported, and anything may go wrong in it.
         raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
-    return study
+    module = sys.modules[study.trainable.partition(":")[0]]
+    # The project's other trainables check their studies themselves, and may fill in defaults.
+    check = getattr(module, "check", None) if module.__name__.startswith("robustness.") else None
+    checked: Study | None = None if check is None else check(study, check_data)
+    return checked or study
 
 
 def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -> Study:
@@ -216,9 +221,8 @@ def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -
     for key in ("task", "model", "training"):
         if data.get(key) is None:
             raise StudyFileError(f"{key}: is missing")
-    for key in ("task", "model"):
-        if "name" not in data[key]:
-            raise StudyFileError(f"{key}.name: is missing")
+        if key != "training":
+            _check_name(key, data[key])
     _check_outcomes(study.outcomes)
     training = _training(study.training)
     own = any(":" in arm.method for arm in study.arms)
@@ -231,6 +235,16 @@ def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -
     for arm in study.arms:
         _check_arm(arm, study.space_of(arm.label))
     return replace(study, training=training.model_dump(mode="json"))
+
+
+def _check_name(section: str, options: Mapping[str, Any]) -> None:
+    """Raise unless a task or model has a name that is text; which names there are is their own affair."""
+    if "name" not in options:
+        near = get_close_matches("name", options, n=1)
+        hint = f"; is {near[0]!r} meant to be it?" if near else ""
+        raise StudyFileError(f"{section}.name: is missing{hint}")
+    if not isinstance(options["name"], str):
+        raise StudyFileError(f"{section}.name: must be text, found {shown(options['name'])}")
 
 
 def _training(data: Mapping[str, Any]) -> BaseModel:
@@ -260,9 +274,13 @@ def _check_outcomes(outcomes: Outcomes) -> None:
 
 
 def _check_task_and_model(study: Study, check_data: bool) -> None:
-    from robustness.models import check_model
-    from robustness.tasks import check_task, task_image_size
+    from robustness.models import MODELS, check_model
+    from robustness.tasks import TASKS, check_task, task_image_size
 
+    if study.model["name"] not in MODELS:
+        raise ModelError(f"model.name: {one_of('model', study.model['name'], MODELS)}")
+    if study.task["name"] not in TASKS and "." not in study.task["name"]:
+        raise TaskError(f"task.name: {one_of('task', study.task['name'], TASKS)}")
     size = None
     try:
         check_task(study.task, needs_data=check_data)

@@ -213,8 +213,7 @@ def study_schema() -> dict[str, Any]:
     schema = StudyFile.model_json_schema()
     training = TrainingOptions.model_json_schema()
     schema.setdefault("$defs", {})["TrainingOptions"] = {**training, "additionalProperties": True}
-    schema["properties"]["training"] = {
-        "$ref": "#/$defs/TrainingOptions",
-        "description": schema["properties"]["training"].get("description", ""),
-    }
+    # Another trainable has training options of its own.
+    schema["if"] = {"properties": {"trainable": {"const": BUILT_IN_TRAINABLE}}}
+    schema["then"] = {"properties": {"training": {"$ref": "#/$defs/TrainingOptions"}}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -74,9 +74,8 @@ def _plan_search(study: Study, as_json: bool) -> int:
         finals = f", {arm['final_models']} final models" if arm["final_models"] else ""
         options = "; ".join(f"{name} {words}" for name, words in arm["space"].items())
         print(f"{arm['arm']}: {searched}{finals}" + (f": {options}" if options else ""))
-    print(
-        f"trials: {found['trials']:,} by {found['sampler']}, best {found['objective']} of any epoch, seed {study.seed}"
-    )
+    by = f"{found['sampler']}, best {found['objective']} of any epoch, seed {study.seed}"
+    print(f"trials: {found['trials']:,} by {by}")
     return 0
 
 

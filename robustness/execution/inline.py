@@ -19,7 +19,7 @@ class InlineExecutor:
     """Runs every trial in this very process, so `pdb` and print work."""
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
-        # What is there before the first trial is not looked through again after each: it would take longer than a short one.
+        # What is there before the first trial is not looked through again after each, which could take longer than it.
         gc.freeze()
         try:
             self._run_all(trials, observer, terms, stop)

@@ -29,7 +29,7 @@ def last_auc(method: str, rho: float, epochs: int, task: dict[str, object], conf
         method=method,
         task=task,
         model={"name": "vgg_small", "depth": "short"},
-        training={"epochs": epochs, "evaluation_samples": 16},
+        training={"epochs": epochs, "evaluation_samples": 4},
     )
     *_, last = train(trial)
     return last.measures["validation_auc"]

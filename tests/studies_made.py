@@ -1,0 +1,57 @@
+"""A small study as plain data, for tests that change a part of it."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "description": "for tests",
+    "task": {"name": "synthetic_fundus", "image_size": 32, "train": 64, "validation": 32},
+    "model": {"name": "vgg_small", "base_channels": 4, "depth": "short"},
+    "arms": ["mfvi", "radial"],
+    "space": {
+        "optimizer": {
+            "sgd": {"learning_rate": [0.01, 0.001], "momentum": 0.9},
+            "amsgrad": {"learning_rate": [0.001, 0.0001]},
+        },
+        "batch_size": [16, 32, 64],
+        "variational_samples": [1, 2],
+        "initial_rho": {"low": -6, "high": 0},
+        "where": "batch_size * variational_samples <= 64",
+        "stratify": "optimizer",
+    },
+    "sampling": {"strategy": "random", "configurations": 12, "replicates": 1, "seed": 0},
+    "training": {"epochs": 12, "pretrain_epochs": 1, "evaluation_samples": 4},
+    "outcomes": {
+        "metric": "validation_auc",
+        "epoch": "best",
+        "learned_nothing": {"no_better_than_untrained": 0.01},
+        "good": {"at_least": 0.8},
+        "primary": "learned_nothing",
+    },
+    "resources": {"cpu": 1, "gpu": 0},
+}
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    """The small study with some of its fields replaced: `small(training__epochs=3)`."""
+    data = copy.deepcopy(SMALL)
+    for name, value in changes.items():
+        *way, last = name.split("__")
+        place = data
+        for key in way:
+            place = place.setdefault(key, {})
+        place[last] = value
+    return data
+
+
+def write(folder: Path, data: dict[str, Any], name: str = "study.yaml") -> str:
+    """The path of a study file with this data."""
+    path = folder / name
+    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    return str(path)

@@ -1,0 +1,359 @@
+"""Studies: what is read, what is refused, what a study is compared by."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studies_made import small, write
+
+from robustness.errors import (
+    MethodError,
+    ModelError,
+    RobustnessError,
+    SearchSpaceError,
+    StudyFileError,
+    TaskError,
+)
+from robustness.study import Arm, Study, differences, extends, load_study, make_study
+from robustness.study_files import bundled_names
+
+BUNDLED = ("quickstart", "retinopathy_robustness", "retinopathy_vgg", "training_dynamics")
+
+
+def make(**changes: Any) -> Study:
+    return make_study(small(**changes), "study.yaml")
+
+
+@pytest.fixture
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave neither paths nor modules of a test behind."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "my_training", raising=False)
+
+
+def test_a_study_is_read_with_its_defaults_filled_in() -> None:
+    study = make()
+    assert study.name == "small"
+    assert study.arms == (Arm("mfvi", "mfvi"), Arm("radial", "radial"))
+    assert study.sampling.configurations == 12
+    assert study.training["epochs"] == 12
+    assert study.training["kl_weight"] == 1.0
+    assert study.outcomes.good.at_least == 0.8
+    assert study.resources.max_attempts == 3
+    assert study.stop is None
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_every_bundled_study_can_be_read_without_its_data(name: str) -> None:
+    assert name in bundled_names("studies")
+    study = load_study(name, check_data=False)
+    assert study.name == name
+    assert study.description
+
+
+def test_every_other_bundled_study_can_be_read_as_well() -> None:
+    for name in bundled_names("studies"):
+        assert load_study(name, check_data=False).name == name
+
+
+def test_the_papers_study_is_the_papers() -> None:
+    study = load_study("retinopathy_robustness", check_data=False)
+    assert [arm.label for arm in study.arms] == ["mfvi", "radial"]
+    assert study.training["epochs"] == 150
+    assert study.model == {"name": "vgg_small", "base_channels": 16}
+    assert study.reference is not None
+    assert study.reference.learned_nothing == {"mfvi": 0.82, "radial": 0.39}
+    assert study.reference.good == {"mfvi": 0.11, "radial": 0.44}
+
+
+def test_data_that_is_missing_is_an_error_only_when_it_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TaskError, match=r"task.*data/retinopathy_256"):
+        load_study("retinopathy_robustness")
+
+
+def test_a_field_can_be_overridden_with_any_yaml_value(tmp_path: Path) -> None:
+    path = write(tmp_path, small())
+    study = load_study(
+        path,
+        ["training.epochs=5", "arms=[radial, {name: m, method: mfvi}]", "stop.level=0.1", "description=two words"],
+    )
+    assert study.training["epochs"] == 5
+    assert [arm.label for arm in study.arms] == ["radial", "m"]
+    assert study.stop is not None
+    assert study.stop.level == 0.1
+    assert study.description == "two words"
+
+
+def test_an_option_of_a_named_space_can_be_overridden() -> None:
+    study = load_study("quickstart", ["space.batch_size=[16, 32]"])
+    assert study.space.size() == 720 * 2 // 5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("training.epochs", "must be key=value"),
+        ("=5", "must be key=value"),
+        ("training..epochs=5", "must be key=value"),
+        ("training.epochs=[", "--set training.epochs: "),
+        ("name.first=5", "name is 'small', which has no keys"),
+        ("arms.0=radial", "arms is"),
+        ("training.epohcs=5", "did you mean 'epochs'"),
+        ("trainig.epochs=5", "did you mean 'training'"),
+        ("training.epochs=!!python/name:os.system", "--set training.epochs: the tag"),
+    ],
+)
+def test_a_bad_override_is_refused_in_one_line(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(StudyFileError) as caught:
+        load_study(write(tmp_path, small()), [text])
+    assert words in str(caught.value)
+
+
+def test_a_space_is_found_beside_the_study_or_by_its_bundled_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("optimizer: adam\nlearning_rate: [0.1, 0.2]\ninitial_rho: -4\n")
+    assert load_study(write(tmp_path, small(space="mine.yaml"))).space.size() == 2
+    assert load_study(write(tmp_path, small(space="paper_random"))).space.size() == 720
+    with pytest.raises(
+        SearchSpaceError, match=r"study\.yaml: space: unknown search space.*did you mean 'paper_random'"
+    ):
+        load_study(write(tmp_path, small(space="paper_radnom")))
+    with pytest.raises(SearchSpaceError, match=r"study\.yaml: space: .*there is no such file"):
+        load_study(write(tmp_path, small(space="not_there.yaml")))
+
+
+def test_an_unknown_study_is_answered_with_the_nearest() -> None:
+    with pytest.raises(StudyFileError, match="did you mean 'quickstart'"):
+        load_study("quikstart")
+
+
+@pytest.mark.parametrize("name", ["not_there.yaml", "a/b", "", "\x00.yaml", "x" * 5000 + ".yaml", "."])
+def test_a_path_that_leads_nowhere_is_refused(name: str) -> None:
+    with pytest.raises(StudyFileError):
+        load_study(name)
+
+
+def test_a_folder_is_not_a_study(tmp_path: Path) -> None:
+    with pytest.raises(StudyFileError, match="is a folder"):
+        load_study(f"{tmp_path}/")
+
+
+def test_arms_have_labels_and_options() -> None:
+    entries = [
+        "mfvi",
+        {"name": "cold", "method": "mfvi", "initial_rho": -6},
+        {"method": "radial"},
+        {"name": "mc_dropout"},
+    ]
+    assert make(arms=entries).arms == (
+        Arm("mfvi", "mfvi"),
+        Arm("cold", "mfvi", {"initial_rho": -6}),
+        Arm("radial", "radial"),
+        Arm("mc_dropout", "mc_dropout"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arms", "words"),
+    [
+        (["mfvi", "mfvi"], r"arms\.1: the arm 'mfvi' appears twice"),
+        (["radail"], "arms: unknown arm 'radail'; did you mean 'radial'"),
+        ([{"name": "x", "method": "mfvi", "intial_rho": 1}], "did you mean 'initial_rho'"),
+        ([{"options": 1}], r"arms\.0: needs a name or a method"),
+        ([{"name": 5}], r"arms\.0\.name: must be text"),
+        ([{"name": "a/b", "method": "mfvi"}], r"arms\.0\.name: must have no /"),
+        ([{"name": " ", "method": "mfvi"}], r"arms\.0\.name: must be 1 to"),
+        (["not.a.module:METHOD"], "arms: .*cannot import 'not.a.module'"),
+        ([], "arms: "),
+    ],
+)
+def test_bad_arms_are_refused(arms: list[Any], words: str) -> None:
+    with pytest.raises((StudyFileError, MethodError), match=words):
+        make(arms=arms)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"task__name": "synthetic_fundsu"}, TaskError, r"task\.name: unknown task 'synthetic_fundsu'; did you mean"),
+        ({"task__imgae_size": 32}, TaskError, "task: .*'imgae_size'; did you mean 'image_size'"),
+        ({"model__name": "vgg_smal"}, ModelError, r"model\.name: unknown model 'vgg_smal'; did you mean 'vgg_small'"),
+        ({"model__base_chanels": 3}, ModelError, "did you mean 'base_channels'"),
+        ({"training__epohcs": 3}, StudyFileError, r"training\.epohcs: unknown key 'epohcs'; did you mean 'epochs'"),
+        ({"training__epochs": "12"}, StudyFileError, r"training\.epochs: should be a valid integer, found '12'"),
+        ({"training__epochs": True}, StudyFileError, r"training\.epochs: .*True"),
+        ({"training__pretrain_epochs": 12}, StudyFileError, r"training\.pretrain_epochs: must be less"),
+        ({"sampling__strategy": "rndom"}, StudyFileError, r"sampling\.strategy: .*'rndom'"),
+        ({"sampling__configurations": None}, StudyFileError, "sampling: configurations is missing"),
+        ({"sampling__configurations": 0}, StudyFileError, r"sampling\.configurations: .*found 0"),
+        ({"sampling__seed": -1}, StudyFileError, r"sampling\.seed"),
+        ({"outcomes__metric": "validation_acu"}, StudyFileError, r"outcomes\.metric: .*did you mean 'validation_auc'"),
+        ({"outcomes__good": {"at_least": 1.5}}, StudyFileError, r"outcomes\.good\.at_least: .*found 1\.5"),
+        ({"outcomes__learned_nothing": {}}, StudyFileError, r"outcomes\.learned_nothing: needs exactly one"),
+        ({"outcomes__learned_nothing": {"below": 0.9}}, StudyFileError, r"outcomes: learned_nothing\.below"),
+        (
+            {"outcomes__lerned_nothing": 1},
+            StudyFileError,
+            r"outcomes\.lerned_nothing: .*did you mean 'learned_nothing'",
+        ),
+        ({"resources__gpu": 0.4}, StudyFileError, "resources: gpu must be 1/k"),
+        ({"resources__gpu": "atuo"}, StudyFileError, r"resources\.gpu: .*'atuo'"),
+        ({"resources__gpu": 1.5}, StudyFileError, "resources: gpu must be"),
+        ({"resources__cpu": 2.5}, StudyFileError, "resources: cpu must be"),
+        ({"reference": {"good": {"mfvi": 11}}}, StudyFileError, r"reference\.good\.mfvi: .*found 11"),
+        ({"stop": {"level": 2}}, StudyFileError, r"stop\.level"),
+        ({"stop": {"outcome": "nothing"}}, StudyFileError, r"stop\.outcome"),
+        (
+            {"space__batch_size": [0, 16]},
+            SearchSpaceError,
+            r"space\.batch_size: must be a whole number from 1 on, found 0",
+        ),
+        ({"space__intial_rho": [0]}, SearchSpaceError, r"space\.intial_rho: .*did you mean 'initial_rho'"),
+        ({"space__optimizer": ["sdg"]}, SearchSpaceError, r"space\.optimizer: must be one of"),
+        ({"space__optimizer": {"sgd": {}}}, SearchSpaceError, r"space\.learning_rate: is missing"),
+        ({"space": {"optimizer": "adam", "learning_rate": 0.1}}, MethodError, "needs 'initial_rho'"),
+        ({"name": "a/b"}, StudyFileError, "name: must have no /"),
+        ({"name": "a\nb"}, StudyFileError, "name: must be 1 to"),
+        ({"trainable": "no colon"}, StudyFileError, "trainable: "),
+        ({"colour": 1}, StudyFileError, "colour: unknown key 'colour'"),
+    ],
+)
+def test_what_is_wrong_is_named_in_one_line(changes: dict[str, Any], error: type[RobustnessError], words: str) -> None:
+    with pytest.raises(error, match=words) as caught:
+        make(**changes)
+    assert str(caught.value).startswith("study.yaml: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("gpu", [0, 1, 2, 0.5, 0.25, 0.33, 1 / 3, 0.125, "auto"])
+def test_a_gpu_can_be_shared_by_whole_numbers_of_trials(gpu: object) -> None:
+    assert make(resources__gpu=gpu).resources.gpu == gpu
+
+
+TRAINABLE = """
+from robustness.trial import EpochResult
+
+def train(trial):
+    yield EpochResult(1, {"score": trial.hyperparameters["x"]})
+"""
+
+
+def own(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "mine",
+        "trainable": "my_training:train",
+        "arms": ["one", {"name": "two", "flavour": "sweet"}],
+        "space": {"x": [1, 2, 3]},
+        "sampling": {"strategy": "grid"},
+        "outcomes": {"metric": "score", "learned_nothing": {"below": 1.5}, "good": {"at_least": 100}},
+        "training": {"anything": [1, 2]},
+        **changes,
+    }
+
+
+@pytest.mark.usefixtures("importable")
+def test_a_users_own_trainable_is_found_beside_the_study_and_takes_its_own_options(tmp_path: Path) -> None:
+    (tmp_path / "my_training.py").write_text(TRAINABLE)
+    study = load_study(write(tmp_path, own()))
+    assert study.arms == (Arm("one", "one"), Arm("two", "two", {"flavour": "sweet"}))
+    assert study.training == {"anything": [1, 2]}
+    assert study.task == {}
+
+
+@pytest.mark.usefixtures("importable")
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("", "has no 'train'"),
+        ("train = 5", "cannot be called"),
+        ("1 / 0", "importing 'my_training:train' fails: ZeroDivisionError"),
+        ("def train(:", "importing 'my_training:train' fails: SyntaxError"),
+        ("import not_there_at_all", "cannot import 'my_training'"),
+    ],
+)
+def test_a_users_own_trainable_that_cannot_be_had_is_refused(tmp_path: Path, code: str, words: str) -> None:
+    (tmp_path / "my_training.py").write_text(code)
+    with pytest.raises(StudyFileError, match=words):
+        load_study(write(tmp_path, own()))
+
+
+@pytest.mark.usefixtures("importable")
+def test_a_users_own_trainable_has_no_untrained_networks(tmp_path: Path) -> None:
+    (tmp_path / "my_training.py").write_text(TRAINABLE)
+    outcomes = {"learned_nothing": {"no_better_than_untrained": 0.01}, "good": {"at_least": 1}}
+    with pytest.raises(StudyFileError, match=r"give \{below: number\}"):
+        load_study(write(tmp_path, own(outcomes=outcomes)))
+
+
+def test_a_document_is_plain_and_says_everything() -> None:
+    document = make().document()
+    assert json.loads(json.dumps(document)) == document
+    assert document["arms"][0] == {"label": "mfvi", "method": "mfvi", "options": {}}
+    assert document["training"]["evaluation_samples"] == 4
+    assert document["space"]["stratify"] == "optimizer"
+
+
+def test_a_document_describes_the_same_study_again() -> None:
+    document = make().document()
+    arms = [{"name": arm["label"], "method": arm["method"], **arm["options"]} for arm in document["arms"]]
+    assert make_study({**document, "arms": arms}, "again").hash == make().hash
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"description": "other"}, {"resources__cpu": 2}, {"reference": {"good": {"mfvi": 0.1}}}, {"stop": {"level": 0.1}}],
+)
+def test_what_decides_no_result_changes_no_hash(changes: dict[str, Any]) -> None:
+    assert make(**changes).hash == make().hash
+    assert differences(make().document(), make(**changes).document()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"training__epochs": 13}, "training.epochs: 12, now 13"),
+        ({"sampling__seed": 1}, "sampling.seed: 0, now 1"),
+        ({"task__train": 65}, "task.train: 64, now 65"),
+        ({"outcomes__good": {"at_least": 0.7}}, "outcomes.good.at_least: 0.8, now 0.7"),
+        ({"model__channel_factor": 0.625}, "model.channel_factor: not there before, now 0.625"),
+        ({"arms": ["mfvi", {"name": "radial", "method": "mfvi"}]}, "arms.radial.method: 'radial', now 'mfvi'"),
+        ({"space__batch_size": [16, 32]}, "space.batch_size: [16, 32, 64], now [16, 32]"),
+    ],
+)
+def test_what_decides_results_changes_the_hash_and_is_listed(changes: dict[str, Any], line: str) -> None:
+    before, after = make(), make(**changes)
+    assert before.hash != after.hash
+    assert differences(before.document(), after.document()) == [line]
+    assert not extends(before.document(), after.document())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"sampling__configurations": 13},
+        {"sampling__replicates": 2},
+        {"arms": ["radial", "mfvi", "mfvi_scaled"]},
+        {"sampling__configurations": 20, "description": "more"},
+    ],
+)
+def test_more_of_the_same_extends_a_study_and_less_does_not(changes: dict[str, Any]) -> None:
+    before, after = make().document(), make(**changes).document()
+    assert extends(before, after)
+    if len(changes) and "description" not in changes:
+        assert not extends(after, before)
+
+
+def test_comparing_documents_leaves_them_as_they_are() -> None:
+    before, after = make().document(), make(sampling__configurations=20).document()
+    kept = copy.deepcopy((before, after))
+    extends(before, after)
+    differences(before, after)
+    assert (before, after) == kept
