@@ -17,6 +17,7 @@ from robustness.errors import RobustnessError
 
 COMMANDS = {
     "sweep": "run a study; the same command goes on after a stop",
+    "report": "the results of a study: csv, json or parquet",
     "status": "what is planned, running, done and failed, and when it should end",
     "optimize": "search each arm's configurations by Bayesian optimisation, then train the final models",
     "plan": "what a sweep would run: counts and a table of configurations",

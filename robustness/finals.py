@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from robustness.ensembles import combine, final_counts, members_of, size_of
 from robustness.execution import Executor, never
 from robustness.numbering import arm_places, number_of, read_number
-from robustness.optimize import NOTHING, runs_in, trial_of
+from robustness.optimize import NOTHING, runs_in, search_of, trial_of
 from robustness.outcomes import UNTRAINED_NOTE, Judge
 from robustness.proposals import Run
 from robustness.store.studies import StudyStore
@@ -68,6 +68,15 @@ def final_trials(study: Study, store: StudyStore) -> list[Trial]:
         for arm, count in replicates.items()
         if replicate < count and arm in best
     ]
+
+
+def is_done(study: Study, store: StudyStore, finals: bool) -> bool:
+    """Whether every run and, if asked for, every final model that is trained has ended."""
+    wanted = search_of(study).runs
+    if any(len(runs) < wanted for runs in runs_in(study, store).values()) or store.pending():
+        return False
+    states = store.states()
+    return not finals or all(trial.key in states for trial in final_trials(study, store))
 
 
 def train_finals(

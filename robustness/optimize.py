@@ -183,6 +183,12 @@ def trial_of(study: Study, arm: str, number: int, hyperparameters: Mapping[str, 
     return replace(trial, **changes)
 
 
+def typical_trial(study: Study) -> Trial:
+    """A trial that takes what the others take, to prepare workers for them."""
+    arm = study.arms[0].label
+    return trial_of(study, arm, 0, study.space_of(arm).draw("random", 1, study.seed)[0])
+
+
 class _Listener:
     """The executor's observer: the store hears first, then the search."""
 

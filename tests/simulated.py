@@ -19,10 +19,10 @@ def number(*parts: object) -> float:
     return int.from_bytes(digest[:6], "little") / 2**48
 
 
-def wait_for(path: Path, limit: float = 120.0) -> None:
-    """Wait until a file is there."""
+def wait_for(path: Path, limit: float = 120.0, longer_than: int = -1) -> None:
+    """Wait until a file is there and has more bytes than so many."""
     end = time.monotonic() + limit
-    while not path.exists():
+    while not path.exists() or path.stat().st_size <= longer_than:
         if time.monotonic() > end:
             raise TimeoutError(f"{path} did not appear")
         time.sleep(0.02)
@@ -36,6 +36,9 @@ def empty(trial: Trial) -> Iterator[EpochResult]:
 def quick(trial: Trial) -> Iterator[EpochResult]:
     """A few epochs whose numbers depend on the trial alone."""
     pause = float(trial.training.get("pause", 0.0))
+    if "folder" in trial.training:
+        with (Path(str(trial.training["folder"])) / "begun").open("a") as file:
+            file.write(f"{trial.key}\n")
     for epoch in range(1, int(trial.training.get("epochs", 3)) + 1):
         time.sleep(pause)
         auc = number(trial.seed, trial.configuration, trial.arm, trial.replicate, epoch)
@@ -93,3 +96,10 @@ def never_ends(trial: Trial) -> Iterator[EpochResult]:
 def decided(trial: Trial) -> Iterator[EpochResult]:
     """The first arm always learns nothing, the second always something."""
     yield EpochResult(1, {trial.metric: 0.1 if trial.arm == "first" else 0.9})
+
+
+def quick_on_node(trial: Trial) -> Iterator[EpochResult]:
+    """`quick`, which leaves a mark in its folder if it runs on the node called `second`."""
+    if os.environ.get("SIMULATED_NODE") == "second":
+        (Path(str(trial.training["folder"])) / "begun_on_second").touch()
+    yield from quick(trial)

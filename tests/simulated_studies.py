@@ -7,10 +7,9 @@ from typing import Any
 
 import yaml
 
+from report.frames import results_frame
+from report.results import as_csv
 from robustness.store import open_store
-
-NO_RESULT = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
-"""Columns of trials that may differ between two sweeps of a study."""
 
 
 def write_study(folder: Path, trainable: str = "quick", **changes: Any) -> Path:
@@ -34,9 +33,9 @@ def store_url(folder: Path, name: str = "store") -> str:
     return f"sqlite:///{folder / name}.db"
 
 
-def results(url: str) -> str:
-    """All results of the study `simulated` as text: trials and epochs, without times and places."""
+def results(url: str, name: str = "simulated") -> bytes:
+    """All results of a study: the file of `robustness report --format csv`, and every epoch without its time."""
     with open_store(url, create=False) as store:
-        study = store.study("simulated")
-        trials, epochs = study.trials(), study.epochs()
-    return str(trials.drop(columns=NO_RESULT).to_csv()) + str(epochs.drop(columns="seconds").to_csv())
+        study = store.study(name)
+        epochs = study.epochs().drop(columns="seconds")
+        return as_csv(results_frame(study)) + str(epochs.to_csv()).encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from robustness.commands.running import (
@@ -71,17 +72,25 @@ def _optimize(
     arguments: argparse.Namespace,
     interruption: Interruption,
 ) -> None:
-    from robustness.finals import train_finals
-    from robustness.optimize import search
+    from robustness.execution import StartInterrupted
+    from robustness.finals import is_done, train_finals
+    from robustness.optimize import search, typical_trial
     from robustness.optimize_display import FinalLines, SearchLines
+    from robustness.sweep import terms_of
 
     if arguments.workers is None and arguments.ray_address is None:
         # Each proposal should know the runs before it, so none is made before a worker is free for it.
         arguments.workers = slots(study)
     executor = make_executor(arguments)
-    search(study, store, executor, SearchLines(study, arguments.quiet), interruption, starts)
-    if not interruption() and not arguments.search_only and study.finals is not None:
-        train_finals(study, store, executor, FinalLines(arguments.quiet), interruption)
+    finals = study.finals is not None and not arguments.search_only
+    # One Ray for both stages, and none where nothing is left to do.
+    session = (
+        nullcontext() if is_done(study, store, finals) else executor.session(typical_trial(study), terms_of(study))
+    )
+    with suppress(StartInterrupted), session:
+        search(study, store, executor, SearchLines(study, arguments.quiet), interruption, starts)
+        if finals and not interruption():
+            train_finals(study, store, executor, FinalLines(arguments.quiet), interruption)
 
 
 def slots(study: Study) -> int:

@@ -103,6 +103,8 @@ def command_line(command: str, arguments: argparse.Namespace) -> str:
         words += ["--store", shown(read_url(arguments.store))]
     if arguments.workers:
         words += ["--workers", str(arguments.workers)]
+    if arguments.ray_address:
+        words += ["--ray-address", arguments.ray_address]
     return shlex.join(words)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robustness.commands.running import (
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from robustness.commands.running import Interruption
+    from robustness.execution import Executor
     from robustness.plan import Plan
     from robustness.store.studies import StudyStore
     from robustness.study import Study
@@ -82,19 +85,35 @@ def _sweep(
     only: Sequence[TrialKey],
     interruption: Interruption,
 ) -> Swept:
+    from robustness.execution import StartInterrupted
     from robustness.progress import Display, Progress
-    from robustness.sweep import sweep
+    from robustness.sweep import Swept, sweep, terms_of
 
     executor = make_executor(arguments)
-    prepare_judgement(study, plan, store, executor, interruption)
-    with Display(Progress.of(store), arguments.quiet) as display:
-        return sweep(study, plan, store, executor, display, interruption, only)
+    # Nothing left to do needs no Ray.
+    session = executor.session(plan.trials[0], terms_of(study)) if store.pending() else nullcontext()
+    with suppress(StartInterrupted), session:
+        prepare_judgement(study, plan, store, executor, interruption, arguments.quiet)
+        with Display(Progress.of(store), arguments.quiet) as display:
+            return sweep(study, plan, store, executor, display, interruption, only)
+    return Swept(0, len(store.pending()), 0, decided=False)
 
 
 def prepare_judgement(
-    study: Study, plan: Plan, store: StudyStore, executor: object, interruption: Interruption
+    study: Study, plan: Plan, store: StudyStore, executor: Executor, interruption: Interruption, quiet: bool
 ) -> None:
-    """Score the study's untrained networks once, where it judges by them."""
+    """Score the study's untrained networks, once, where it judges by them."""
+    from robustness.outcomes import UNTRAINED_NOTE
+
+    if study.outcomes.learned_nothing.below is not None or store.note(UNTRAINED_NOTE) is not None:
+        return
+    from robustness.untrained import untrained_note
+
+    if not quiet:
+        print("scoring untrained networks, which a trial has to beat", file=sys.stderr, flush=True)
+    note = untrained_note(study, plan, executor, interruption)
+    if note is not None:
+        store.save_note(UNTRAINED_NOTE, note)
 
 
 def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption: Interruption) -> int:
@@ -114,10 +133,19 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
 
 
 def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
+    from report.frames import results_frame
+    from report.headline import headline
+    from report.results import write_results
     from robustness.cli import DONE, INCOMPLETE
+    from robustness.sweep import STOPPED_NOTE
 
-    if swept.decided:
-        print("stopped early: the paired difference is decided", file=sys.stderr)
+    results = results_frame(store)
+    for line in headline(results, store.document(), store.note(STOPPED_NOTE)):
+        print(line)
+    if not arguments.no_report:
+        path = Path("reports") / f"{store.name}.csv"
+        write_results(results, "csv", path)
+        print(f"report: {path}")
     complete = swept.not_successful == 0 and (swept.left == 0 or swept.decided or bool(arguments.only))
     if swept.not_successful:
         print(

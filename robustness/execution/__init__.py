@@ -8,6 +8,7 @@ Both take trials from an iterator when there is room for one, run each up to `Te
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -68,6 +69,10 @@ class Ending:
     """The process must not run another trial: its memory or its state is not to be trusted."""
 
 
+class StartInterrupted(BaseException):
+    """SIGTERM came while an executor was being started; whoever listens for the signal has been told."""
+
+
 class Observer(Protocol):
     """What an executor tells: for each trial `started`, then its epochs, then `ended`; `started` again for a retry."""
 
@@ -82,6 +87,15 @@ class Executor(Protocol):
     """Runs trials until the iterator has no more, or until `stop()` says so: then what runs is given up, untold."""
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None: ...
+
+    def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:
+        """What several runs can share, kept up for the length of a block; for trials like this first one."""
+        ...
+
+
+def uses_task(trial: Trial) -> bool:
+    """Whether the trial is the project's own work, which needs torch and the task's data."""
+    return trial.trainable.startswith("robustness.")
 
 
 def never() -> bool:

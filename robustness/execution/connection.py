@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +15,10 @@ from typing import Any
 import ray
 
 from robustness.errors import RobustnessError
+from robustness.execution import StartInterrupted
 
 _MEBIBYTE = 1 << 20
+CONNECT_SECONDS = 5.0
 
 _QUIET = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -69,6 +72,15 @@ def cluster(resource: str, otherwise: float = 0.0) -> float:
     return resources.get(resource, otherwise)
 
 
+def _check_reachable(address: str) -> None:
+    """Raise an OSError at once where nobody listens; Ray itself would try for minutes."""
+    if "://" in address:
+        raise OSError("give host:port of the head node, or auto; Ray client addresses have no Tune")
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
+
+
 def _start(address: str | None, cpus: float | None, gpus: float | None, data_bytes: int) -> None:
     for name in ("ray", "ray.tune", "ray.train"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -76,6 +88,7 @@ def _start(address: str | None, cpus: float | None, gpus: float | None, data_byt
     at_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         if address:
+            _check_reachable(address)
             ray.init(address=address, **quiet)
             return
         ray.init(
@@ -86,10 +99,17 @@ def _start(address: str | None, cpus: float | None, gpus: float | None, data_byt
             object_store_memory=100 * _MEBIBYTE + 2 * data_bytes,
             **quiet,
         )
+    except SystemExit:
+        # Ray takes SIGTERM for itself while it starts, and this is what it makes of it.
+        ray.shutdown()
+        if not callable(at_sigterm):
+            raise
+        at_sigterm(signal.SIGTERM, None)
+        raise StartInterrupted from None
     except Exception as error:
         where = f"the Ray cluster at {address!r} cannot be reached" if address else "Ray cannot be started here"
         raise RayError(f"{where}: {error}") from error
     finally:
-        # Ray takes SIGTERM for itself; whoever started the run decides what it means.
+        # Whoever started the run decides what SIGTERM means, not Ray.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, at_sigterm)

@@ -7,12 +7,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
-from robustness.execution import Ending, Observer, Started, Terms, never
+from robustness.execution import Ending, Observer, Started, Terms, never, uses_task
 from robustness.execution.attempts import attempt, this_worker, timed_out, use_threads
-from robustness.trial import OWN_TRAINABLES, EpochResult, Trial
+from robustness.trial import EpochResult, Trial
 
 
 class InlineExecutor:
@@ -28,7 +28,7 @@ class InlineExecutor:
 
     def _run_all(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None:
         for trial in trials:
-            if trial.trainable in OWN_TRAINABLES:
+            if uses_task(trial):
                 import torch  # noqa: F401  so that its threads are set before the trial
             before = use_threads(terms.share(trial).threads)
             try:
@@ -39,6 +39,9 @@ class InlineExecutor:
                 gc.collect()
             if stop():
                 return
+
+    def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
 
     @staticmethod
     def _run(trial: Trial, observer: Observer, terms: Terms, stop: Callable[[], bool]) -> bool:

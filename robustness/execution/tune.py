@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -22,11 +23,11 @@ from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.schedulers import FIFOScheduler
 from ray.tune.search import Searcher
 
-from robustness.execution import Ending, Observer, Started, Terms, never
+from robustness.execution import Ending, Observer, Started, StartInterrupted, Terms, never, uses_task
 from robustness.execution.attempts import timed_out
 from robustness.execution.connection import cluster, connected, environment
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
-from robustness.trial import OWN_TRAINABLES, EpochResult, Trial, TrialKey
+from robustness.trial import EpochResult, Trial, TrialKey
 
 _GRACE = 2.0
 """Seconds beyond the time-out that a worker has to end by itself between two epochs, before it is killed."""
@@ -72,7 +73,7 @@ class _Run:
         return Assignment(trial, number, share, self.terms.trial_timeout, self._shared(trial), self._import_path)
 
     def _shared(self, trial: Trial) -> ray.ObjectRef[Any] | None:
-        if not self.share_data or trial.trainable not in OWN_TRAINABLES:
+        if not self.share_data or not uses_task(trial):
             return None
         name = repr(sorted(trial.task.items()))
         if name not in self._data:
@@ -235,32 +236,43 @@ class TuneExecutor:
         if first is None:
             return
         run = _Run(_with(first, trials), observer, terms, stop, self.share_data)
-        cores = None if self.workers is None else math.ceil(self.workers * terms.share(first).cpu)
-        with connected(self.address, cores, self.gpus, self._data_bytes(first)), _scratch_folder() as folder:
-            pending = self.workers or max(4, math.ceil(cluster("CPU", 1)))
-            with environment({"TUNE_MAX_PENDING_TRIALS_PG": str(pending)}):
-                tune.run(
-                    TrialWorker,
-                    name="trials",
-                    search_alg=_PlanSearcher(run),
-                    scheduler=_FirstInFirstOut(),  # type: ignore[no-untyped-call]
-                    callbacks=[_Messenger(run)],
-                    stop=_Stopper(run),
-                    num_samples=-1,
-                    max_concurrent_trials=self.workers,
-                    reuse_actors=True,
-                    raise_on_failed_trial=False,
-                    storage_path=folder,
-                    trial_name_creator=_name,
-                    trial_dirname_creator=_name,
-                    verbose=0,
-                    log_to_file=False,
-                )
+        try:
+            with self.session(first, terms), _scratch_folder() as folder:
+                self._run(run, folder)
+        except StartInterrupted:
+            if not stop():
+                raise
         if run.trouble is not None:
             raise run.trouble
 
+    def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:
+        """Ray, connected or started for the length of a block."""
+        cores = None if self.workers is None else math.ceil(self.workers * terms.share(first).cpu)
+        return connected(self.address, cores, self.gpus, self._data_bytes(first))
+
+    def _run(self, run: _Run, folder: str) -> None:
+        pending = self.workers or max(4, math.ceil(cluster("CPU", 1)))
+        with environment({"TUNE_MAX_PENDING_TRIALS_PG": str(pending)}):
+            tune.run(
+                TrialWorker,
+                name="trials",
+                search_alg=_PlanSearcher(run),
+                scheduler=_FirstInFirstOut(),  # type: ignore[no-untyped-call]
+                callbacks=[_Messenger(run)],
+                stop=_Stopper(run),
+                num_samples=-1,
+                max_concurrent_trials=self.workers,
+                reuse_actors=True,
+                raise_on_failed_trial=False,
+                storage_path=folder,
+                trial_name_creator=_name,
+                trial_dirname_creator=_name,
+                verbose=0,
+                log_to_file=False,
+            )
+
     def _data_bytes(self, trial: Trial) -> int:
-        if not self.share_data or trial.trainable not in OWN_TRAINABLES or ray.is_initialized() or self.address:
+        if not self.share_data or not uses_task(trial) or ray.is_initialized() or self.address:
             return 0
         from robustness.execution.data import size
 

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from simulated_studies import results, store_url, write_study
+from small_trials import SMALL_TASK
 
 from robustness.errors import RobustnessError, StoreError
 from robustness.execution import Executor, Started
@@ -35,6 +37,36 @@ def test_inline_one_worker_and_two_give_the_same_results(tmp_path: Path) -> None
         assert swept(path, store_url(tmp_path, name), executor) == Swept(20, 0, 0, decided=False)
     texts = {results(store_url(tmp_path, name)) for name in executors}
     assert len(texts) == 1
+
+
+@pytest.mark.xdist_group("ray")
+@pytest.mark.usefixtures("local_ray")
+def test_real_training_gives_the_same_bytes_inline_and_on_two_workers(tmp_path: Path) -> None:
+    document = {
+        "name": "simulated",
+        "task": SMALL_TASK,
+        "model": {"name": "vgg_small", "base_channels": 4, "depth": "short"},
+        "arms": ["mfvi", "radial"],
+        "space": {
+            "optimizer": {"amsgrad": {"learning_rate": [0.001, 0.0001]}},
+            "batch_size": [16],
+            "variational_samples": [1, 2],
+            "initial_rho": [-4, -2],
+        },
+        "sampling": {"configurations": 3, "seed": 1},
+        "training": {"epochs": 3, "pretrain_epochs": 1, "evaluation_samples": 2, "checkpoint_every": 1},
+        "outcomes": {"learned_nothing": {"below": 0.5}, "good": {"at_least": 0.9}},
+    }
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(document))
+    assert swept(path, store_url(tmp_path, "inline"), InlineExecutor()).run == 6
+    assert swept(path, store_url(tmp_path, "two"), TuneExecutor(2)).run == 6
+    # One trial stopped after an epoch goes on from its checkpoint.
+    swept(path, store_url(tmp_path, "stopped"), StoppedAfter(1))
+    assert len(list(tmp_path.glob("*.checkpoints/*.pt"))) == 1
+    swept(path, store_url(tmp_path, "stopped"), InlineExecutor())
+    assert not list(tmp_path.glob("*.checkpoints"))
+    assert len({results(store_url(tmp_path, name)) for name in ("inline", "two", "stopped")}) == 1
 
 
 def test_a_sweep_that_is_stopped_again_and_again_loses_nothing_and_runs_nothing_twice(tmp_path: Path) -> None:

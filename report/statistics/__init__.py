@@ -1,0 +1,1 @@
+"""Pure statistics over counts and arrays: no store, no frames, no figures."""

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from simulated import wait_for
+from simulated_studies import results, store_url, write_study
+
+from robustness.cli import main
+from robustness.plan import make_plan
+from robustness.store import open_store
+from robustness.study import load_study
+from robustness.trial import ENDED
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(path: Path, *options: str) -> subprocess.Popen[str]:
+    """`robustness sweep` of a study file in a process of its own."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    return subprocess.Popen(
+        [sys.executable, "-m", "robustness", "sweep", str(path), "--quiet", "--no-report", *options],
+        env=environment,
+        cwd=path.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def ray_address(local_ray: None) -> str:
+    import ray
+
+    return str(ray.get_runtime_context().gcs_address)
+
+
+def ended_rows(url: str) -> dict[tuple[int, str], tuple[str, float, int]]:
+    """Of each ended trial its status, when it ended and which attempt that was."""
+    with open_store(url) as store:
+        frame = store.study("simulated").trials()
+    frame = frame[frame.status.isin(ENDED)]
+    return {
+        (row.configuration, row.arm): (row.status, row.ended.timestamp(), row.attempts) for row in frame.itertuples()
+    }
+
+
+@pytest.mark.xdist_group("ray")
+def test_ten_kills_at_random_moments_change_no_result(tmp_path: Path, ray_address: str) -> None:
+    training = {"epochs": 3, "pause": 0.1, "folder": str(tmp_path)}
+    path = write_study(tmp_path, sampling={"configurations": 20, "seed": 5}, training=training)
+    assert (
+        main(["sweep", str(path), "--store", store_url(tmp_path, "whole"), "--inline", "--quiet", "--no-report"]) == 0
+    )
+    url = store_url(tmp_path)
+    moments = random.Random(6)
+    seen: dict[tuple[int, str], tuple[str, float, int]] = {}
+    for kill in range(10):
+        size = (tmp_path / "begun").stat().st_size
+        process = start(path, "--store", url, "--workers", "2", "--ray-address", ray_address)
+        try:
+            if kill % 5 != 4:
+                wait_for(tmp_path / "begun", longer_than=size)
+            time.sleep(moments.uniform(0.0, 1.0))
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        found = ended_rows(url)
+        assert found.items() >= seen.items(), "a finished trial ran again or was lost"
+        seen = found
+    process = start(path, "--store", url, "--workers", "2", "--ray-address", ray_address)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert ended_rows(url).items() >= seen.items()
+    assert results(url) == results(store_url(tmp_path, "whole"))
+
+
+@pytest.mark.xdist_group("ray")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_midst_of_an_epoch_leaves_a_sweep_that_goes_on(
+    tmp_path: Path, ray_address: str, number: signal.Signals
+) -> None:
+    path = write_study(tmp_path, "never_ends", training={"folder": str(tmp_path)})
+    url = store_url(tmp_path)
+    process = start(path, "--store", url, "--workers", "1", "--ray-address", ray_address)
+    try:
+        wait_for(tmp_path / "0.begun")
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, errors
+    assert f"to go on: robustness sweep {path} --store {url}" in errors
+    with open_store(url) as store:
+        assert len(store.study("simulated").pending()) == 10
+
+
+def test_a_second_signal_leaves_at_once() -> None:
+    program = (
+        "import os, signal\n"
+        "from robustness.commands.running import interruptible\n"
+        "with interruptible() as interruption:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    assert interruption()\n"
+        "    print('first', flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    print('never', flush=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 130
+    assert done.stdout == "first\n"
+
+
+def test_a_second_sweep_of_a_study_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_study(tmp_path)
+    study = load_study(str(path))
+    with open_store(store_url(tmp_path)) as store:
+        registered = store.register(study, make_plan(study))
+        with registered.lock():
+            assert main(["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--quiet"]) == 2
+    assert "another sweep of study 'simulated' is running" in capsys.readouterr().err
+
+
+def test_failed_trials_make_the_exit_code_1_and_one_is_reproduced_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_study(tmp_path, "faulty", space={"fault": ["raises"]}, sampling={"configurations": 1})
+    arguments = ["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--no-report"]
+    assert main(arguments) == 1
+    capsys.readouterr()
+    before = results(store_url(tmp_path))
+    assert main([*arguments, "--only", "0/second"]) == 1
+    shown = capsys.readouterr()
+    assert "ValueError: a fault on purpose" in shown.out
+    assert "nothing was stored" in shown.err
+    assert results(store_url(tmp_path)) == before
+
+
+def test_only_runs_the_trial_it_names(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    arguments = ["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--quiet", "--no-report"]
+    assert main([*arguments, "--only", "3/second"]) == 0
+    assert list(ended_rows(store_url(tmp_path))) == [(3, "second")]
+    assert main(arguments) == 0
+    assert len(ended_rows(store_url(tmp_path))) == 10
+
+
+def test_a_wrong_trial_or_number_of_workers_exits_2_and_writes_nothing(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    assert main(["sweep", str(path), "--store", store_url(tmp_path), "--only", "77/first"]) == 2
+    with pytest.raises(SystemExit) as caught:
+        main(["sweep", str(path), "--store", store_url(tmp_path), "--workers", "0"])
+    assert caught.value.code == 2
+    assert not (tmp_path / "store.db").exists()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://somewhere:10001"])
+def test_a_cluster_that_is_not_there_is_said_at_once(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from robustness.execution.connection import RayError, connected
+
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+
+    with pytest.raises(RayError, match=f"the Ray cluster at '{address}' cannot be reached"), connected(address):
+        pass
