@@ -22,7 +22,9 @@ def with_budget(data: Mapping[str, Any]) -> dict[str, Any]:
     search, sampling = filled.get("search"), filled.get("sampling", {})
     if isinstance(search, Mapping) and isinstance(sampling, Mapping):
         runs = search.get("runs", Search.model_fields["runs"].default)
-        filled["sampling"] = {"configurations": runs, **sampling}
+        # A number of runs that is none is complained of where it stands.
+        known = runs if isinstance(runs, int) and runs >= 1 else 1
+        filled["sampling"] = {"configurations": known, **sampling}
     return filled
 
 
