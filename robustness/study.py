@@ -10,7 +10,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,18 @@ from robustness.overrides import override
 from robustness.space import Space, read_space
 from robustness.study_changes import NO_RESULT, differences, extends
 from robustness.study_files import find_space, find_study
-from robustness.study_sections import METRICS, Outcomes, Reference, Resources, Sampling, Stop, StudyFile
+from robustness.study_search import check_search, read_spaces, with_budget
+from robustness.study_sections import (
+    METRICS,
+    Finals,
+    Outcomes,
+    Reference,
+    Resources,
+    Sampling,
+    Search,
+    Stop,
+    StudyFile,
+)
 from robustness.trial import BUILT_IN_TRAINABLE, find_trainable
 
 __all__ = ["Arm", "Study", "differences", "extends", "load_study", "make_importable", "make_study"]
@@ -57,6 +68,11 @@ class Study:
     resources: Resources
     reference: Reference | None
     stop: Stop | None
+    search: Search | None = None
+    """How `robustness optimize` searches; None for a study that is swept."""
+    finals: Finals | None = None
+    spaces: Mapping[str, Space] = field(default_factory=dict)
+    """The spaces of arms that search another one than `space`."""
     folder: Path | None = None
     """Where the study file lies: a user's own modules beside it can be imported. No part of the document."""
 
@@ -69,9 +85,17 @@ class Study:
         """Whether the trials are trained by the project itself, not by a user's own trainable."""
         return self.trainable == BUILT_IN_TRAINABLE
 
+    def space_of(self, arm: str) -> Space:
+        """The space from which an arm's configurations come."""
+        return self.spaces.get(arm, self.space)
+
+    def model_of(self, arm: str) -> Mapping[str, Any]:
+        """The network of an arm."""
+        return {**self.model, **(self.search.models.get(arm, {}) if self.search else {})}
+
     def document(self) -> dict[str, Any]:
         """The whole study as plain values, defaults filled in: what the store keeps and compares."""
-        return {
+        document = {
             "name": self.name,
             "description": self.description,
             "trainable": self.trainable,
@@ -86,6 +110,12 @@ class Study:
             "reference": None if self.reference is None else self.reference.model_dump(mode="json"),
             "stop": None if self.stop is None else self.stop.model_dump(mode="json"),
         }
+        if self.search is not None:
+            spaces = {arm: _plain(space.data) for arm, space in self.spaces.items()}
+            document["search"] = self.search.model_dump(mode="json") | {"spaces": spaces}
+        if self.finals is not None:
+            document["finals"] = self.finals.model_dump(mode="json")
+        return document
 
     @property
     def hash(self) -> str:
@@ -108,8 +138,9 @@ def load_study(name_or_path: str, overrides: Sequence[str] = (), check_data: boo
 
 def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None, check_data: bool = True) -> Study:
     """The study that plain data describes; `source` begins every error's line."""
+    data = with_budget(data)
     try:
-        file = StudyFile.model_validate(dict(data))
+        file = StudyFile.model_validate(data)
     except ValidationError as error:
         raise StudyFileError(f"{source}: {first_fault(error, StudyFile, data)}") from None
     try:
@@ -129,8 +160,13 @@ def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None,
             resources=file.resources,
             reference=file.reference,
             stop=file.stop,
+            search=file.search,
+            finals=file.finals,
             folder=folder,
         )
+        if study.search is not None:
+            study = replace(study, spaces=read_spaces(study.search, lambda entry: _read_space(entry, source, folder)))
+        check_search(study)
         make_importable(study)
         return _checked_built_in(study, data, check_data) if study.built_in else _checked_own(study, check_data)
     except RobustnessError as error:
@@ -190,13 +226,14 @@ def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -
     _check_outcomes(study.outcomes)
     training = _training(study.training)
     own = any(":" in arm.method for arm in study.arms)
-    try:
-        check_hyperparameters(study.space.options, own)
-    except SearchSpaceError as error:
-        raise SearchSpaceError(f"space.{error}") from None
+    for key, space in {"space": study.space, **{f"search.spaces.{a}": s for a, s in study.spaces.items()}}.items():
+        try:
+            check_hyperparameters(space.options, own)
+        except SearchSpaceError as error:
+            raise SearchSpaceError(f"{key}.{error}") from None
     _check_task_and_model(study, check_data)
     for arm in study.arms:
-        _check_arm(arm, study.space)
+        _check_arm(arm, study.space_of(arm.label))
     return replace(study, training=training.model_dump(mode="json"))
 
 
@@ -252,10 +289,14 @@ def _check_task_and_model(study: Study, check_data: bool) -> None:
             size = task_image_size(study.task)
     except TaskError as error:
         raise _under("task", error) from None
-    try:
-        check_model(study.model, size)
-    except ModelError as error:
-        raise _under("model", error) from None
+    for key, model in {
+        "model": study.model,
+        **{f"search.models.{arm.label}": study.model_of(arm.label) for arm in study.arms if study.search},
+    }.items():
+        try:
+            check_model(model, size)
+        except ModelError as error:
+            raise _under(key, error) from None
 
 
 def _check_arm(arm: Arm, space: Space) -> None:

@@ -17,8 +17,17 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the new document is the old one with more configurations, replicates or arms, or the same of each."""
+    """Whether the new document is the old one with more configurations, replicates, arms or runs, or the same of each.
+
+    Which final models are trained may change: each is kept under the number of the run that it comes from.
+    """
     before, after = _deciding(old), _deciding(new)
+    for document in (before, after):
+        document.pop("finals", None)
+    if before.get("search") and after.get("search"):
+        before["search"], after["search"] = dict(before["search"]), dict(after["search"])
+        if after["search"].pop("runs") < before["search"].pop("runs"):
+            return False
     arms_before, arms_after = before.pop("arms", {}), after.pop("arms", {})
     if any(arms_after.get(label) != arm for label, arm in arms_before.items()):
         return False

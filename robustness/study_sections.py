@@ -125,6 +125,38 @@ class Stop(Section):
     """No stop before so many finished pairs."""
 
 
+class Search(Section):
+    """Bayesian optimisation of each arm on its own (`robustness optimize`), in place of a sweep."""
+
+    runs: int = Field(default=10, ge=1, le=5000)
+    """How many configurations are tried for each arm; may be raised later."""
+    sampler: Literal["gp", "tpe", "random"] = "gp"
+    """What proposes: a Gaussian process, tree-structured Parzen estimators, or chance."""
+    startup: int = Field(default=3, ge=1)
+    """How many finished runs the model is given before its first proposal."""
+    objective: Literal["auc", "accuracy"] | None = None
+    """What is optimised: the best validation AUC or accuracy of any epoch; `outcomes.metric` if left out."""
+    epochs: int | None = Field(default=None, ge=1)
+    """Epochs of a run of the search; those of `training` if left out. Final models have those of `training`."""
+    warm_start: str | None = Field(default=None, min_length=1)
+    """A study in the same store, from whose best configurations each arm starts; their scores are not used."""
+    warm_starts: int = Field(default=2, ge=1)
+    """How many configurations each arm takes from there."""
+    spaces: dict[str, str | dict[str, Any]] = {}
+    """For arms that search another space than `space`: the name of one, a path, or the space itself."""
+    models: dict[str, dict[str, Any]] = {}
+    """For arms whose network is another: what differs from `model`, such as `{base_channels: 64}`."""
+
+
+class Finals(Section):
+    """The final models that `robustness optimize` trains with the best configuration of each arm."""
+
+    replicates: int = Field(default=1, ge=1, le=1000)
+    """How many models of each arm, each from its own start; may be raised later."""
+    arms: list[str] | None = Field(default=None, min_length=1)
+    """The arms that get final models; all if left out."""
+
+
 class Reference(Section):
     """Figures from elsewhere, say a paper's, that the report shows beside the study's own; decides no result."""
 
@@ -170,6 +202,8 @@ class StudyFile(Section):
     resources: Resources = Resources()
     reference: Reference | None = None
     stop: Stop | None = None
+    search: Search | None = None
+    finals: Finals | None = None
 
 
 def study_schema() -> dict[str, Any]:

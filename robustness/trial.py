@@ -14,6 +14,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from robustness.errors import StudyFileError
 
 BUILT_IN_TRAINABLE = "robustness.training:train"
+FINAL_TRAINABLE = "robustness.finishing:train"
+"""Trains as the built-in one does, then keeps the best epoch's weights and scores them on the test set."""
+OWN_TRAINABLES = (BUILT_IN_TRAINABLE, FINAL_TRAINABLE)
+"""The trainables of the project itself: they need torch and the task's data."""
 
 Status: TypeAlias = Literal[
     "planned", "running", "finished", "diverged", "out_of_memory", "timed_out", "failed", "pruned"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+
+# Read when numpy and torch are loaded: tests share few cores, and threads that wait for each other take most of them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch

@@ -43,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.configurations is not None:
         overrides.append(f"sampling.configurations={arguments.configurations}")
     study = load_study(arguments.study, overrides, check_data=False)
+    if study.search is not None:
+        return _plan_search(study, arguments.json)
     plan = make_plan(study)
     if arguments.json:
         print(json.dumps(plan.as_json(), indent=2, ensure_ascii=False))
@@ -55,6 +57,25 @@ def run(arguments: argparse.Namespace) -> int:
         line = sample_size_line(len(plan.configurations), study.outcomes.primary, arguments.difference, discordance)
         print(f"sample size: {line}")
     _print_table(plan)
+    return 0
+
+
+def _plan_search(study: Study, as_json: bool) -> int:
+    """Print what `robustness optimize` would run."""
+    from robustness.search_plan import plan_search
+
+    found = plan_search(study)
+    if as_json:
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+        return 0
+    print(f"study: {study.name}" + (f": {study.description}" if study.description else ""))
+    for arm in found["arms"]:
+        searched = f"made of models of {arm['made_of']}" if arm["made_of"] else f"{arm['runs']} runs"
+        finals = f", {arm['final_models']} final models" if arm["final_models"] else ""
+        options = "; ".join(f"{name} {words}" for name, words in arm["space"].items())
+        print(f"{arm['arm']}: {searched}{finals}" + (f": {options}" if options else ""))
+    by = f"{found['sampler']}, best {found['objective']} of any epoch, seed {study.seed}"
+    print(f"trials: {found['trials']:,} by {by}")
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -89,6 +90,22 @@ def interruptible() -> Iterator[Interruption]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def command_line(command: str, arguments: argparse.Namespace) -> str:
+    """The line that goes on with what was interrupted."""
+    words = ["robustness", command, arguments.study]
+    for override in arguments.set:
+        words += ["--set", override]
+    if arguments.store:
+        from robustness.store.connection import read_url, shown
+
+        words += ["--store", shown(read_url(arguments.store))]
+    if arguments.workers:
+        words += ["--workers", str(arguments.workers)]
+    if arguments.ray_address:
+        words += ["--ray-address", arguments.ray_address]
+    return shlex.join(words)
 
 
 def _count(text: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from robustness.commands.running import (
     add_running_arguments,
     add_study_arguments,
+    command_line,
     interruptible,
     make_executor,
 )
@@ -43,13 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Sweep a study; the exit code says whether it is complete."""
     from robustness.cli import BAD_INPUT, INTERRUPTED
-    from robustness.errors import StoreError
+    from robustness.errors import StoreError, StudyFileError
     from robustness.plan import make_plan
     from robustness.store import open_store
     from robustness.study import load_study
     from robustness.sweep import read_keys
 
     study = load_study(arguments.study, arguments.set)
+    if study.search is not None:
+        raise StudyFileError(f"{arguments.study}: has a `search`: `robustness optimize` runs it")
     plan = make_plan(study)
     only = read_keys(arguments.only, plan)
     with interruptible() as interruption, open_store(arguments.store) as store:
@@ -64,10 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
             except StoreError as error:
                 # The store was fine when the sweep began, so this is no bad input: the sweep was cut short.
                 print(f"robustness: {' '.join(str(error).split())}", file=sys.stderr)
-                print(f"cut short; to go on: {_command(arguments)}", file=sys.stderr)
+                print(f"cut short; to go on: {command_line('sweep', arguments)}", file=sys.stderr)
                 return BAD_INPUT if arguments.debug else 1
         if interruption():
-            print(f"interrupted, {swept.left} trials left; to go on: {_command(arguments)}", file=sys.stderr)
+            print(
+                f"interrupted, {swept.left} trials left; to go on: {command_line('sweep', arguments)}", file=sys.stderr
+            )
             return INTERRUPTED
         return _end(registered, swept, arguments)
 
@@ -148,17 +152,3 @@ def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return DONE if complete else INCOMPLETE
-
-
-def _command(arguments: argparse.Namespace) -> str:
-    """The line that goes on with this sweep."""
-    words = ["robustness", "sweep", arguments.study]
-    for override in arguments.set:
-        words += ["--set", override]
-    if arguments.store:
-        from robustness.store.connection import read_url, shown
-
-        words += ["--store", shown(read_url(arguments.store))]
-    if arguments.workers:
-        words += ["--workers", str(arguments.workers)]
-    return shlex.join(words)

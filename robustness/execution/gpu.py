@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from robustness.trial import BUILT_IN_TRAINABLE, Trial
+from robustness.trial import OWN_TRAINABLES, Trial
 
 MOST_SHARES = 8
 """More trials than this do not share a GPU: each has a CUDA context of its own, of about half a GB."""
@@ -22,7 +22,7 @@ def estimated_share(trial: Trial) -> float:
     memory = _gpu_memory()
     if memory is None:
         return 0.0
-    if trial.trainable != BUILT_IN_TRAINABLE:
+    if trial.trainable not in OWN_TRAINABLES:
         return 1.0
     return share_of(SPARE * needed_bytes(trial), memory)
 

@@ -19,6 +19,14 @@ class InlineExecutor:
     """Runs every trial in this very process, so `pdb` and print work."""
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
+        # What is there before the first trial is not looked through again after each, which could take longer than it.
+        gc.freeze()
+        try:
+            self._run_all(trials, observer, terms, stop)
+        finally:
+            gc.unfreeze()
+
+    def _run_all(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None:
         for trial in trials:
             if uses_task(trial):
                 import torch  # noqa: F401  so that its threads are set before the trial

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, delete, func, select
+from sqlalchemy import URL, Select, delete, func, select
 
 from robustness.errors import StoreError
 from robustness.store import encoding
@@ -15,7 +15,7 @@ from robustness.store.connection import Database, file_beside
 from robustness.store.locks import sweep_lock
 from robustness.store.registering import add_trials, next_position
 from robustness.store.saving import TO_DO, upsert
-from robustness.store.schema import MEASURES, epochs, notes, predictions, studies, trials
+from robustness.store.schema import MEASURES, configurations, epochs, notes, predictions, studies, trials
 from robustness.store.writer import Writer
 from robustness.trial import EpochResult, Status, Trial, TrialKey
 
@@ -77,6 +77,19 @@ class StudyStore:
             rows = connection.execute(self._of_trials(trials.c.status)).all()
         return {TrialKey(*key): status for *key, status in rows}
 
+    def results(self) -> list[tuple[TrialKey, Status, float | None]]:
+        """Each trial with its status and the metric by which it is judged, in the plan's order."""
+        with self._database.read() as connection:
+            rows = connection.execute(self._of_trials(trials.c.status, trials.c.metric)).all()
+        return [(TrialKey(*key), status, metric) for *key, status, metric in rows]
+
+    def configurations(self) -> dict[int, dict[str, Any]]:
+        """The hyperparameters of each configuration, by its number."""
+        statement = select(configurations.c.number, configurations.c.hyperparameters)
+        with self._database.read() as connection:
+            rows = connection.execute(statement.where(configurations.c.study == self._row)).all()
+        return {row.number: row.hyperparameters for row in rows}
+
     def counts(self) -> dict[Status, int]:
         """How many trials have each status that occurs."""
         statement = (
@@ -133,6 +146,11 @@ class StudyStore:
         """A writer for a sweep of this study (options: `Writer`); it takes in what the last one could not save."""
         head = {"study": self.name, "created": self._created}
         return Writer(self._database, self._row, head, **{"spill": self.spill, **options})
+
+    @property
+    def url(self) -> URL:
+        """Where the store is, with its password: not for a message."""
+        return self._database.url
 
     @property
     def spill(self) -> Path:

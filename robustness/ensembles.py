@@ -1,0 +1,75 @@
+"""Ensembles made of models that are trained already: their predictions together, without training.
+
+An arm of method `deep_ensemble` is made of the final models of a `deterministic` arm, one of `radial_ensemble` of those
+of a `radial` arm, where the study has one with the same options. Without it, or with a space or a network of its own,
+an ensemble is searched and trained as any other arm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustness.errors import StudyFileError
+
+if TYPE_CHECKING:
+    from robustness.arms import Arm
+    from robustness.study import Study
+
+MEMBERS = {"deep_ensemble": "deterministic", "radial_ensemble": "radial"}
+"""For each ensemble the method of its members."""
+USUAL_MEMBERS = 3
+
+
+def members_of(study: Study) -> dict[str, str]:
+    """For each ensemble among the arms that is made of trained models: the arm that they are of."""
+    found: dict[str, str] = {}
+    for arm in study.arms:
+        for other in study.arms:
+            if other.method == MEMBERS.get(arm.method) and _alike(study, arm, other):
+                found.setdefault(arm.label, other.label)
+    return found
+
+
+def size_of(study: Study, label: str) -> int:
+    """How many members an ensemble has."""
+    arm = next(arm for arm in study.arms if arm.label == label)
+    return int(arm.options.get("members", USUAL_MEMBERS))
+
+
+def final_counts(study: Study) -> dict[str, int]:
+    """How many final models each arm gets: as many as asked for, and enough for the ensembles made of them."""
+    if study.finals is None:
+        return {}
+    wanted = study.finals.arms or [arm.label for arm in study.arms]
+    members = members_of(study)
+    counts = {arm.label: study.finals.replicates for arm in study.arms if arm.label in wanted}
+    for label in list(counts):
+        if label in members:
+            del counts[label]
+            counts[members[label]] = max(counts.get(members[label], 0), size_of(study, label))
+    return counts
+
+
+def combine(members: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """The predictions of an ensemble: the draws of all members, [members x draws, n, classes], on the same pictures."""
+    if not members:
+        raise ValueError("an ensemble has at least one member")
+    first = members[0]
+    for other in members[1:]:
+        if not all(np.array_equal(first[name], other[name]) for name in ("labels", "patients")):
+            raise StudyFileError("the members of an ensemble have predicted different pictures")
+        if first["probabilities"].shape != other["probabilities"].shape:
+            raise StudyFileError("the members of an ensemble have different numbers of draws, so none counts the same")
+    together = np.concatenate([member["probabilities"] for member in members])
+    return {"labels": first["labels"], "patients": first["patients"], "probabilities": together}
+
+
+def _alike(study: Study, ensemble: Arm, member: Arm) -> bool:
+    """Whether an arm's models can be the ensemble's members: it has their options, and nothing of its own."""
+    options = {name: value for name, value in ensemble.options.items() if name != "members"}
+    own_model = study.search is not None and ensemble.label in study.search.models
+    return options == dict(member.options) and ensemble.label not in study.spaces and not own_model

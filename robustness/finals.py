@@ -1,0 +1,187 @@
+"""Final models: the best configuration of each arm trained anew, scored on the test set, and ensembles of them.
+
+A final trial's files lie in a folder beside the store: `NUMBER-ARM-REPLICATE.model.pt` is what `robustness predict`
+takes. Its predictions for the test set go into the store, so every figure can be made again without training.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robustness.ensembles import combine, final_counts, members_of, size_of
+from robustness.execution import Executor, never
+from robustness.numbering import arm_places, number_of, read_number
+from robustness.optimize import NOTHING, runs_in, search_of, trial_of
+from robustness.outcomes import UNTRAINED_NOTE, Judge
+from robustness.proposals import Run
+from robustness.store.studies import StudyStore
+from robustness.study import Study
+from robustness.study_search import objective
+from robustness.sweep import Decision, Recorder, Watcher, terms_of, with_checkpoint
+from robustness.trial import FINAL_TRAINABLE, EpochResult, Trial, TrialKey
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SPLIT = "test"
+
+
+def winners(study: Study, store: StudyStore) -> dict[str, Run]:
+    """The best finished run of each searched arm, the first of equals; arms of which none has finished are left out."""
+    best: dict[str, Run] = {}
+    for arm, runs in runs_in(study, store).items():
+        finished = [run for run in runs if run.status == "finished" and run.score is not None]
+        if finished:
+            best[arm] = max(finished, key=lambda run: (run.score or 0.0, -run.number))
+    return best
+
+
+def as_final(study: Study) -> Study:
+    """The study as its final models are trained: by the objective, at the best epoch, for all epochs."""
+    outcomes = study.outcomes.model_copy(update={"metric": objective(study), "epoch": "best"})
+    return replace(study, outcomes=outcomes)
+
+
+def final_trials(study: Study, store: StudyStore) -> list[Trial]:
+    """The final trials of every arm that gets final models and has a winner, the first models of all arms first."""
+    if study.finals is None:
+        return []
+    study = as_final(study)
+    places = arm_places(store, [arm.label for arm in study.arms])
+    replicates = final_counts(study)
+    trainable = FINAL_TRAINABLE if study.built_in else study.trainable
+    best = winners(study, store)
+    return [
+        trial_of(
+            study,
+            arm,
+            number_of(places[arm], "final", best[arm].number),
+            best[arm].hyperparameters,
+            replicate=replicate,
+            trainable=trainable,
+        )
+        for replicate in range(max(replicates.values(), default=0))
+        for arm, count in replicates.items()
+        if replicate < count and arm in best
+    ]
+
+
+def is_done(study: Study, store: StudyStore, finals: bool) -> bool:
+    """Whether every run and, if asked for, every final model that is trained has ended."""
+    wanted = search_of(study).runs
+    if any(len(runs) < wanted for runs in runs_in(study, store).values()) or store.pending():
+        return False
+    states = store.states()
+    return not finals or all(trial.key in states for trial in final_trials(study, store))
+
+
+def train_finals(
+    study: Study,
+    store: StudyStore,
+    executor: Executor,
+    watcher: Watcher | None = None,
+    stop: Callable[[], bool] = never,
+) -> None:
+    """Train the final models that the store lacks, take in their predictions, and make the ensembles.
+
+    The caller holds the study's lock and has finished the search.
+    """
+    trials = final_trials(study, store)
+    store.add([trial for trial in trials if trial.key not in store.states()])
+    pending = set(store.pending())
+    folder = model_folder(study, store)
+    final = as_final(study)
+    judge = Judge.of(final.document(), store.note(UNTRAINED_NOTE))
+    recorder = Recorder(final, judge, Decision(final, NOTHING), watcher, folder)
+    with store.writer() as writer:
+        recorder.writer = writer
+        left = (with_checkpoint(trial, folder) for trial in trials if trial.key in pending)
+        executor.run(left, recorder, terms_of(final), stop)
+    if study.built_in:
+        take_in_predictions(trials, folder, store)
+        make_ensembles(study, store)
+
+
+def take_in_predictions(trials: list[Trial], folder: Path, store: StudyStore) -> None:
+    """Move what finished models predict from their files into the store."""
+    from robustness.final_model import load_predictions
+    from robustness.finishing import predictions_file
+
+    states = store.states()
+    for trial in trials:
+        path = predictions_file(with_checkpoint(trial, folder))
+        if states.get(trial.key) == "finished" and path.exists():
+            store.save_predictions(trial.key, SPLIT, load_predictions(path))
+            path.unlink(missing_ok=True)
+
+
+def make_ensembles(study: Study, store: StudyStore) -> None:
+    """Score every ensemble whose members are there: of k members each, the first k models, the next k, and so on."""
+    from robustness.finishing import measures_on_test
+
+    if study.finals is None:
+        return
+    best, places = winners(study, store), arm_places(store, [arm.label for arm in study.arms])
+    kept, states = store.predictions(SPLIT), store.states()
+    wanted = study.finals.arms or [arm.label for arm in study.arms]
+    for label, member in members_of(study).items():
+        if label not in wanted or member not in best:
+            continue
+        run = best[member]
+        of_member = number_of(places[member], "final", run.number)
+        there = sorted(key for key in kept if key.arm == member and key.configuration == of_member)
+        size = size_of(study, label)
+        for place in range(len(there) // size):
+            group = there[place * size : (place + 1) * size]
+            trial = trial_of(
+                study, label, number_of(places[label], "final", run.number), run.hyperparameters, replicate=place
+            )
+            if states.get(trial.key) == "finished":
+                continue
+            arrays = combine([kept[key] for key in group])
+            measures = measures_on_test(arrays["labels"], arrays["patients"], arrays["probabilities"])
+            measures |= _sums(store, group) | {"members": float(size)}
+            if trial.key not in states:
+                store.add([trial])
+            store.save_predictions(trial.key, SPLIT, arrays)
+            with store.writer() as writer:
+                writer.started(trial.key, 1, "from trained members", "cpu")
+                writer.epoch(trial.key, EpochResult(1, measures))
+                writer.ended(trial.key, "finished", seconds=0.0)
+
+
+def final_measures(store: StudyStore) -> pd.DataFrame:
+    """A row for each finished final model: arm, replicate, configuration, and the measures of its last epoch."""
+    states = store.states()
+    frame = store.epochs()
+    frame = frame.sort_values("epoch").groupby(["configuration", "arm", "replicate"], sort=False).tail(1)
+    final = [
+        read_number(number).stage == "final" and states[TrialKey(number, arm, replicate)] == "finished"
+        for number, arm, replicate in zip(frame["configuration"], frame["arm"], frame["replicate"], strict=True)
+    ]
+    found = frame[final].sort_values(["configuration", "replicate"], ignore_index=True)
+    return found if found.empty else found.dropna(axis="columns", how="all")
+
+
+def model_folder(study: Study, store: StudyStore) -> Path:
+    """Where final models are kept, beside the store's file."""
+    return store.spill.resolve().with_name(f"{study.name}.models")
+
+
+def _sums(store: StudyStore, group: list[TrialKey]) -> dict[str, float]:
+    """Parameters and time of all members together."""
+    frame = final_measures(store)
+    rows = [
+        TrialKey(number, arm, replicate) in group
+        for number, arm, replicate in zip(frame["configuration"], frame["arm"], frame["replicate"], strict=True)
+    ]
+    members = frame[rows]
+    return {
+        name: math.fsum(members[name])
+        for name in ("parameters", "seconds_per_epoch")
+        if name in members and len(members) == len(group)
+    }

@@ -1,0 +1,218 @@
+"""Bayesian optimisation: for each arm Optuna proposes, the executor runs, the store keeps, and the next is proposed.
+
+The store decides what there is: a proposal is written to it before it runs, and a search that was killed runs what was
+proposed and not finished, then goes on proposing. One executor serves all arms, an arm after the other in turn, so with
+as many workers as arms each arm's proposal mostly knows all runs before it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Protocol
+
+from robustness.ensembles import members_of
+from robustness.execution import Ending, Executor, Started, never
+from robustness.numbering import arm_places, number_of, read_number
+from robustness.optuna_tables import OptunaTables, optuna_tables
+from robustness.outcomes import UNTRAINED_NOTE, Judge
+from robustness.plan import Plan
+from robustness.proposals import Run, propose
+from robustness.space_options import Scalar
+from robustness.store.studies import StudyStore
+from robustness.study import Study
+from robustness.study_search import objective
+from robustness.study_sections import Search
+from robustness.sweep import Decision, Recorder, checkpoint_folder, terms_of, with_checkpoint
+from robustness.trial import EpochResult, Trial, TrialKey
+
+NOTHING = Plan("", (), (), None, None)
+"""The plan of a study whose trials are proposed one by one."""
+
+
+class SearchWatcher(Protocol):
+    """What shows a search while it goes on."""
+
+    def started(self, arm: str, number: int, where: Started) -> None: ...
+
+    def ended(self, arm: str, run: Run, seconds: float) -> None: ...
+
+
+def search_of(study: Study) -> Search:
+    """The study's `search`, which must be there."""
+    if study.search is None:
+        raise ValueError(f"the study {study.name!r} has no search")
+    return study.search
+
+
+def searched_arms(study: Study) -> list[str]:
+    """The arms that are searched: all but ensembles whose members are another arm's models."""
+    members = members_of(study)
+    return [arm.label for arm in study.arms if arm.label not in members]
+
+
+def as_searched(study: Study) -> Study:
+    """The study as its search runs it: judged by the objective at the best epoch, for the search's epochs."""
+    epochs = search_of(study).epochs
+    training = study.training if epochs is None else {**study.training, "epochs": epochs}
+    outcomes = study.outcomes.model_copy(update={"metric": objective(study), "epoch": "best"})
+    return replace(study, training=training, outcomes=outcomes)
+
+
+def search(
+    study: Study,
+    store: StudyStore,
+    executor: Executor,
+    watcher: SearchWatcher | None = None,
+    stop: Callable[[], bool] = never,
+    starts: Mapping[str, Sequence[Mapping[str, Scalar]]] | None = None,
+) -> dict[str, list[Run]]:
+    """Run what is left of each arm's runs, and give all of them.
+
+    The caller holds the study's lock. `starts` are the configurations from which each arm begins. Raises StoreError if
+    the store cannot be written any more; what it has stays.
+    """
+    study = as_searched(study)
+    with optuna_tables(store.url, study.name, study.outcomes.metric) as tables:
+        state = _Search(study, store, tables, starts or {})
+        folder = checkpoint_folder(study, store)
+        judge = Judge.of(study.document(), store.note(UNTRAINED_NOTE))
+        recorder = Recorder(study, judge, Decision(study, NOTHING), None, folder)
+        with store.writer() as writer:
+            recorder.writer = writer
+            trials = (with_checkpoint(trial, folder) for trial in state.trials())
+            executor.run(trials, _Listener(recorder, state, watcher), terms_of(study), stop)
+        state.show_all()
+        if folder is not None:
+            with suppress(OSError):
+                folder.rmdir()
+        return state.runs
+
+
+def runs_in(study: Study, store: StudyStore) -> dict[str, list[Run]]:
+    """Every run of the search that the store has, by arm, in the order of their numbers."""
+    found: dict[str, list[Run]] = {label: [] for label in searched_arms(study)}
+    drawn = store.configurations()
+    for key, status, score in store.results():
+        numbered = read_number(key.configuration)
+        if numbered.stage == "search" and key.arm in found:
+            value = None if score is None or math.isnan(score) else score
+            found[key.arm].append(Run(numbered.run, drawn[key.configuration], status, value))
+    return {arm: sorted(runs, key=lambda run: run.number) for arm, runs in found.items()}
+
+
+class _Search:
+    """The state of a search: the runs of each arm, in the store, here, and in Optuna's tables."""
+
+    def __init__(
+        self,
+        study: Study,
+        store: StudyStore,
+        tables: OptunaTables,
+        starts: Mapping[str, Sequence[Mapping[str, Scalar]]],
+    ) -> None:
+        self._study = study
+        self._store = store
+        self._tables = tables
+        self._starts = starts
+        self._arms = {arm.label: arm for arm in study.arms}
+        self._places = arm_places(store, list(self._arms))
+        self.runs = runs_in(study, store)
+        self.show_all()
+
+    def trials(self) -> Iterator[Trial]:
+        """What was proposed and has not ended; then, for as long as someone asks, new proposals, the arms in turn."""
+        pending = {key for key in self._store.pending() if read_number(key.configuration).stage == "search"}
+        for arm, runs in self.runs.items():
+            for run in tuple(runs):
+                if TrialKey(number_of(self._places[arm], "search", run.number), arm) in pending:
+                    yield self._trial(arm, run)
+        for number in range(search_of(self._study).runs):
+            for arm, runs in self.runs.items():
+                if len(runs) <= number:
+                    yield self._propose(arm)
+
+    def _propose(self, arm: str) -> Trial:
+        runs, space = self.runs[arm], self._study.space_of(arm)
+        starts = self._starts.get(arm, ())
+        start = starts[len(runs)] if len(runs) < len(starts) else None
+        metric, seed = self._study.outcomes.metric, self._study.seed
+        configuration = propose(search_of(self._study), space, seed, arm, runs, metric, start)
+        run = Run(len(runs), configuration)
+        trial = self._trial(arm, run)
+        self._store.add([trial])
+        runs.append(run)
+        self._tables.show(arm, space, runs)
+        return trial
+
+    def _trial(self, arm: str, run: Run) -> Trial:
+        return trial_of(self._study, arm, number_of(self._places[arm], "search", run.number), run.hyperparameters)
+
+    def end(self, key: TrialKey, ending: Ending, score: float | None) -> Run:
+        """A run has ended, and the store has it."""
+        number = read_number(key.configuration).run
+        run = replace(self.runs[key.arm][number], status=ending.status, score=score)
+        self.runs[key.arm][number] = run
+        self._tables.show(key.arm, self._study.space_of(key.arm), self.runs[key.arm])
+        return run
+
+    def show_all(self) -> None:
+        for arm, runs in self.runs.items():
+            self._tables.show(arm, self._study.space_of(arm), runs)
+
+
+def trial_of(study: Study, arm: str, number: int, hyperparameters: Mapping[str, Any], **changes: Any) -> Trial:
+    """A trial of an arm under the number of its configuration."""
+    entry = next(entry for entry in study.arms if entry.label == arm)
+    trial = Trial(
+        study=study.name,
+        seed=study.seed,
+        configuration=number,
+        arm=arm,
+        hyperparameters=dict(hyperparameters),
+        method=entry.method,
+        method_options=entry.options,
+        task=study.task,
+        model=study.model_of(arm),
+        training=study.training,
+        metric=study.outcomes.metric,
+        trainable=study.trainable,
+    )
+    return replace(trial, **changes)
+
+
+def typical_trial(study: Study) -> Trial:
+    """A trial that takes what the others take, to prepare workers for them."""
+    arm = study.arms[0].label
+    return trial_of(study, arm, 0, study.space_of(arm).draw("random", 1, study.seed)[0])
+
+
+class _Listener:
+    """The executor's observer: the store hears first, then the search."""
+
+    def __init__(self, recorder: Recorder, state: _Search, watcher: SearchWatcher | None) -> None:
+        self._recorder = recorder
+        self._state = state
+        self._watcher = watcher
+        self._best: dict[TrialKey, float] = {}
+        self._metric = state._study.outcomes.metric
+
+    def started(self, key: TrialKey, attempt: int, where: Started) -> None:
+        self._best.pop(key, None)
+        self._recorder.started(key, attempt, where)
+        if self._watcher is not None:
+            self._watcher.started(key.arm, read_number(key.configuration).run, where)
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        self._recorder.epoch(key, result)
+        value = result.measures.get(self._metric)
+        if value is not None and math.isfinite(value) and not result.pretraining:
+            self._best[key] = max(value, self._best.get(key, value))
+
+    def ended(self, key: TrialKey, ending: Ending) -> None:
+        self._recorder.ended(key, ending)
+        run = self._state.end(key, ending, self._best.pop(key, None))
+        if self._watcher is not None:
+            self._watcher.ended(key.arm, run, ending.seconds)

@@ -1,0 +1,189 @@
+"""From search to final models and ensembles, with the built-in trainable on pictures of 16 px."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_trials import SMALL_TASK
+
+from robustness import metrics
+from robustness.cli import main
+from robustness.ensembles import combine, final_counts, members_of
+from robustness.execution.inline import InlineExecutor
+from robustness.final_model import load_model, save_predictions
+from robustness.finals import (
+    final_measures,
+    final_trials,
+    is_done,
+    model_folder,
+    take_in_predictions,
+    train_finals,
+    winners,
+)
+from robustness.finishing import measures_on_test
+from robustness.numbering import number_of
+from robustness.optimize import NOTHING, search
+from robustness.store import open_store
+from robustness.store.studies import StudyStore
+from robustness.study import Study, make_study
+from robustness.trial import TrialKey
+
+POINT_SPACE = {
+    "optimizer": "adam",
+    "learning_rate": {"low": 1e-3, "high": 1e-2, "scale": "log"},
+    "batch_size": 32,
+    "weight_decay": {"low": 1e-6, "high": 1e-3, "scale": "log"},
+}
+
+
+def small_study(**changes: Any) -> Study:
+    document: dict[str, Any] = {
+        "name": "small",
+        "task": SMALL_TASK | {"test": 40},
+        "model": {"name": "vgg_small", "base_channels": 4, "depth": "short"},
+        "arms": [
+            "radial",
+            "deterministic",
+            "deep_ensemble",
+            {"name": "pair", "method": "radial_ensemble", "members": 2},
+        ],
+        "space": {
+            "optimizer": "adam",
+            "learning_rate": {"low": 1e-3, "high": 1e-2, "scale": "log"},
+            "batch_size": 32,
+            "initial_rho": {"low": -8, "high": -2},
+        },
+        "search": {
+            "runs": 2,
+            "epochs": 2,
+            "objective": "accuracy",
+            "spaces": {"deterministic": POINT_SPACE},
+            "models": {"deterministic": {"base_channels": 5}},
+        },
+        "finals": {"replicates": 2},
+        "training": {"epochs": 3, "pretrain_epochs": 1, "evaluation_samples": 2},
+        "outcomes": {"learned_nothing": {"below": 0.5}, "good": {"at_least": 0.8}},
+    }
+    return make_study(document | changes, "small.yaml")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Study, StudyStore]]:
+    study = small_study()
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('finals') / 'store.db'}") as store:
+        registered = store.register(study, NOTHING)
+        search(study, registered, InlineExecutor())
+        train_finals(study, registered, InlineExecutor())
+        yield study, registered
+
+
+def test_ensembles_are_made_of_arms_that_are_there() -> None:
+    study = small_study()
+    assert members_of(study) == {"deep_ensemble": "deterministic", "pair": "radial"}
+    assert final_counts(study) == {"radial": 2, "deterministic": 3}
+    alone = small_study(arms=["mfvi", "deep_ensemble"], search={"runs": 2, "spaces": {"deep_ensemble": POINT_SPACE}})
+    assert members_of(alone) == {}
+    tight = {"method": "radial_ensemble", "tight_prior": True}
+    assert members_of(small_study(arms=["radial", tight], search={"runs": 2})) == {}
+
+
+def test_the_winner_of_each_arm_is_trained_anew_and_scored_on_the_test_set(trained: tuple[Study, StudyStore]) -> None:
+    study, store = trained
+    best = winners(study, store)
+    assert set(best) == {"radial", "deterministic"}
+    frame = store.trials()
+    for place, arm in enumerate(best):
+        runs = frame[(frame["arm"] == arm) & (frame["configuration"] < place * 10_000 + 5000)]
+        assert len(runs) == 2
+        assert best[arm].score == runs["metric"].max()
+        final = number_of(place, "final", best[arm].number)
+        models = frame[(frame["arm"] == arm) & (frame["configuration"] == final)]
+        assert list(models["status"]) == ["finished"] * final_counts(study)[arm]
+        assert set(models["learning_rate"]) == {best[arm].hyperparameters["learning_rate"]}
+    measures = final_measures(store)
+    assert list(measures["arm"]) == ["radial"] * 2 + ["deterministic"] * 3 + ["deep_ensemble", "pair"]
+    assert measures["test_auc_20_error"].notna().all()
+    lengths = store.epochs().groupby("configuration")["epoch"].max()
+    assert lengths[0] == 2
+    assert lengths[number_of(0, "final", best["radial"].number)] == 3
+
+
+def test_the_network_of_an_arm_may_be_another(trained: tuple[Study, StudyStore]) -> None:
+    study, store = trained
+    files = sorted(model_folder(study, store).iterdir())
+    assert [file.name.endswith(".model.pt") for file in files] == [True] * 5
+    models = {file.name.split("-")[1]: load_model(file) for file in files}
+    assert models["radial"].trial.model["base_channels"] == 4
+    assert models["deterministic"].trial.model["base_channels"] == 5
+    assert models["radial"].trial.metric == "validation_accuracy"
+
+
+def test_an_ensemble_has_the_draws_of_all_its_members(trained: tuple[Study, StudyStore]) -> None:
+    _, store = trained
+    kept = store.predictions("test")
+    by_arm: dict[str, list[np.ndarray[Any, Any]]] = {}
+    for key, arrays in kept.items():
+        by_arm.setdefault(key.arm, []).append(arrays["probabilities"])
+    assert by_arm["deep_ensemble"][0].shape == (3, 40, 2)
+    assert np.array_equal(by_arm["deep_ensemble"][0], np.concatenate(by_arm["deterministic"]))
+    assert by_arm["pair"][0].shape == (32, 40, 2)
+    measures = final_measures(store).set_index("arm")
+    single = measures.loc["deterministic", "parameters"].iloc[0]
+    assert measures.loc["deep_ensemble", "parameters"] == 3 * single
+    labels = next(iter(kept.values()))["labels"]
+    mean = metrics.predictive_mean(by_arm["pair"][0])
+    assert measures.loc["pair", "test_auc"] == metrics.auc(labels, mean[:, 1])
+
+
+def test_a_second_time_nothing_is_left_to_do(trained: tuple[Study, StudyStore]) -> None:
+    study, store = trained
+    assert is_done(study, store, finals=True)
+    before = store.trials()
+    search(study, store, InlineExecutor())
+    train_finals(study, store, InlineExecutor())
+    assert store.trials().equals(before)
+
+
+def test_predictions_of_a_model_that_ended_just_before_a_kill_are_taken_in(trained: tuple[Study, StudyStore]) -> None:
+    study, store = trained
+    folder = model_folder(study, store)
+    trial = final_trials(study, store)[0]
+    kept = store.predictions("test")[trial.key]
+    path = folder / f"{trial.configuration}-{trial.arm}-{trial.replicate}.predictions.npz"
+    save_predictions(path, **{name: array[:0] if name == "patients" else array for name, array in kept.items()})
+    take_in_predictions([trial], folder, store)
+    assert not path.exists()
+    assert len(store.predictions("test")[trial.key]["patients"]) == 0
+    store.save_predictions(trial.key, "test", kept)
+
+
+def test_an_ensemble_of_one_member_equals_the_member(trained: tuple[Study, StudyStore]) -> None:
+    _, store = trained
+    key, member = next(iter(store.predictions("test").items()))
+    assert isinstance(key, TrialKey)
+    alone = combine([member])
+    assert all(np.array_equal(alone[name], member[name]) for name in member)
+    arrays = (member["labels"], member["patients"])
+    assert measures_on_test(*arrays, alone["probabilities"]) == measures_on_test(*arrays, member["probabilities"])
+
+
+def test_the_command_predicts_with_a_model_that_the_search_left(
+    trained: tuple[Study, StudyStore], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from PIL import Image
+
+    from robustness.tasks import load_task
+
+    study, store = trained
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    Image.fromarray(load_task(study.task).test.images[0]).save(tmp_path / "good.png")
+    model = next(model_folder(study, store).glob("*-radial-0.model.pt"))
+    assert main(["predict", str(model), str(tmp_path / "bad.png"), str(tmp_path / "good.png")]) == 2
+    said = capsys.readouterr()
+    assert "good.png" in said.out
+    assert said.err.count("\n") == 1
+    assert "bad.png" in said.err

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+from branin import branin_document, branin_study
+from simulated import wait_for
+
+import robustness
+from robustness.execution.inline import InlineExecutor
+from robustness.numbering import BLOCK
+from robustness.optimize import NOTHING, runs_in, search
+from robustness.store import open_store
+from robustness.trial import TrialKey
+
+SEARCH = {"runs": 10, "startup": 5}
+ARMS = ["first", "second"]
+KILLED_AT = [TrialKey(0, "first"), TrialKey(BLOCK + 2, "second"), TrialKey(4, "first"), TrialKey(BLOCK + 6, "second")]
+LAST = TrialKey(BLOCK + 9, "second")
+
+
+def mark(folder: Path, key: TrialKey, suffix: str) -> Path:
+    return folder / f"{key}.{suffix}".replace("/", "-")
+
+
+def begin(path: Path, url: str) -> subprocess.Popen[str]:
+    source, tests = Path(robustness.__file__).parents[1], Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, tests)))}
+    command = [sys.executable, "-m", "robustness", "optimize", str(path), "--store", url, "--inline", "--quiet"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def test_killed_five_times_it_ends_with_ten_runs_for_each_arm_and_the_proposals_of_an_undisturbed_search(
+    tmp_path: Path,
+) -> None:
+    undisturbed = branin_study(arms=ARMS, search=SEARCH)
+    with open_store(f"sqlite:///{tmp_path / 'undisturbed.db'}") as store:
+        expected = search(undisturbed, store.register(undisturbed, NOTHING), InlineExecutor())
+
+    path, url = tmp_path / "branin.yaml", f"sqlite:///{tmp_path / 'store.db'}"
+    training = {"folder": str(tmp_path)}
+    document = branin_document("train_on_signal", arms=ARMS, search=SEARCH, training=training)
+    path.write_text(yaml.safe_dump(document))
+    every = [TrialKey(place * BLOCK + number, arm) for place, arm in enumerate(ARMS) for number in range(10)]
+    for key in every:
+        if key not in (*KILLED_AT, LAST):
+            mark(tmp_path, key, "go").touch()
+    for key in (*KILLED_AT, LAST):
+        with begin(path, url) as process:
+            wait_for(mark(tmp_path, key, "begun"))
+            process.kill()
+            process.communicate()
+        mark(tmp_path, key, "go").touch()
+    with begin(path, url) as process:
+        output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert "first: best validation_auc" in output
+
+    study = branin_study("train_on_signal", arms=ARMS, search=SEARCH, training=training)
+    with open_store(url, create=False) as store:
+        registered = store.study("branin")
+        assert set(registered.states()) == set(every)
+        assert set(registered.states().values()) == {"finished"}
+        assert runs_in(study, registered) == expected
