@@ -21,7 +21,6 @@ COMMANDS = {
     "report": "write what the store holds of a study as a page, JSON, CSV or parquet",
     "compare": "two studies of a store beside each other",
     "status": "what is planned, running, done and failed, and when it should end",
-    "optimize": "search each arm's configurations by Bayesian optimisation, then train the final models",
     "plan": "what a sweep would run: counts and a table of configurations",
     "prepare": "turn downloaded data into the form that trains fast",
     "predict": "what a final model says of pictures, how sure it is, and which to refer",
