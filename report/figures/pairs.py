@@ -105,6 +105,7 @@ def _draw(material: Material, both: pd.DataFrame) -> Figure:
     axes.set_xlabel(f"{material.metric_words} of {text(first, 18)}")
     axes.set_ylabel(f"{material.metric_words} of {text(second, 18)}")
     place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic"}
-    axes.text(0.03, 0.97, f"{text(second, 18)} higher", ha="left", va="top", **place)
-    axes.text(0.97, 0.03, f"{text(first, 18)} higher", ha="right", va="bottom", **place)
+    # Outside the axes, where no point can lie under the words.
+    axes.text(0.0, 1.02, f"{text(second, 18)} higher", ha="left", va="bottom", **place)
+    axes.text(1.02, 0.0, f"{text(first, 18)} higher", ha="left", va="bottom", rotation=270, **place)
     return figure
