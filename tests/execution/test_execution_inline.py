@@ -21,7 +21,7 @@ def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> Non
     faults = [None, "raises", "out_of_memory", "cpu_memory", "diverges", "nan", "hangs", None]
     heard = Recording()
     trials = (faulty(number, fault, folder=str(tmp_path)) for number, fault in enumerate(faults))
-    InlineExecutor().run(trials, heard, Terms(max_attempts=2, trial_timeout=1.0))
+    InlineExecutor().run(trials, heard, Terms(max_attempts=2, trial_timeout=6.0))
     assert list(heard.statuses().values()) == [
         "finished",
         "failed",

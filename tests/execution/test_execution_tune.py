@@ -44,7 +44,7 @@ def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> Non
         for number, fault in enumerate(faults)
     )
     heard = Recording()
-    TuneExecutor(workers=3).run(trials, heard, Terms(max_attempts=2, trial_timeout=5.0))
+    TuneExecutor(workers=3).run(trials, heard, Terms(max_attempts=2, trial_timeout=20.0))
     assert heard.statuses() == dict(enumerate(expected))
     processes = [(tmp_path / f"{number}.attempts").read_text().split() for number in range(len(faults))]
     assert [len(tried) for tried in processes] == [1, 2, 1, 2, 1, 1, 2, 1, 1]
