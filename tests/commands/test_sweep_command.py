@@ -54,7 +54,7 @@ def ended_rows(url: str) -> dict[tuple[int, str], tuple[str, float, int]]:
 @pytest.mark.xdist_group("ray")
 def test_ten_kills_at_random_moments_change_no_result(tmp_path: Path, ray_address: str) -> None:
     training = {"epochs": 3, "pause": 0.1, "folder": str(tmp_path)}
-    path = write_study(tmp_path, sampling={"configurations": 20, "seed": 5}, training=training)
+    path = write_study(tmp_path, sampling={"configurations": 30, "seed": 5}, training=training)
     assert (
         main(["sweep", str(path), "--store", store_url(tmp_path, "whole"), "--inline", "--quiet", "--no-report"]) == 0
     )
