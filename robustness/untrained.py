@@ -71,24 +71,37 @@ def untrained_note(study: Study, plan: Plan, executor: Executor, stop: Callable[
 
 
 def make_note(study: Study, scored: Sequence[Scored]) -> dict[str, Any]:
-    """The note that the store keeps: thresholds and what they were made of."""
+    """The note that the store keeps: thresholds for both ways of judging, the study's own in front."""
+    summaries = {name: _summary(study, scored, name) for name in ("best", "last")}
+    return {
+        "level": _level(study),
+        "cells": [network.cell for network in scored],
+        **summaries[study.outcomes.epoch],
+        "summaries": summaries,
+    }
+
+
+def _summary(study: Study, scored: Sequence[Scored], summary: str) -> dict[str, Any]:
+    """The threshold of trials that are judged by their best or by their last evaluation, and what it was made of."""
     evaluations = counted_epochs(study)
-    summary = study.outcomes.epoch
-    level = study.outcomes.learned_nothing.no_better_than_untrained or 0.01
+    judged = evaluations if summary == "best" else 1
     streams = Streams(study.seed, 0, REPLICATE)
-    scores = extrapolated(scored, evaluations if summary == "best" else 1, streams.numpy("diagnostics"))
-    lucky = permuted(study, evaluations if summary == "best" else 1, streams.numpy("diagnostics", 1))
-    of_networks, of_luck = (float(np.quantile(values, 1 - level)) for values in (scores, lucky))
+    scores = extrapolated(scored, judged, streams.numpy("diagnostics"))
+    lucky = permuted(study, judged, streams.numpy("diagnostics", 1))
+    of_networks, of_luck = (float(np.quantile(values, 1 - _level(study))) for values in (scores, lucky))
     return {
         "summary": summary,
         "evaluations": evaluations,
-        "level": level,
         "scores": [float(score) for score in scores],
-        "cells": [network.cell for network in scored],
         "networks": {"count": len(scored), "draws": 2, "point": of_networks},
         "permutation": {"count": len(lucky), "point": of_luck},
         "threshold": max(of_networks, of_luck),
     }
+
+
+def _level(study: Study) -> float:
+    """The share of untrained networks that the threshold leaves above it."""
+    return study.outcomes.learned_nothing.no_better_than_untrained or 0.01
 
 
 def counted_epochs(study: Study) -> int:

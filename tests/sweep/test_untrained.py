@@ -53,6 +53,9 @@ def test_the_score_of_two_draws_stands_for_the_best_of_all_evaluations(tmp_path:
     assert np.quantile(note["scores"], 0.95) == pytest.approx(np.quantile(exact, 0.95), abs=0.06)
     assert note["threshold"] == max(note["networks"]["point"], note["permutation"]["point"])
     assert note["evaluations"] == 5
+    assert note["summaries"]["best"]["threshold"] == note["threshold"]
+    # A trial judged by its last evaluation has one chance, not the best of five.
+    assert np.mean(note["summaries"]["last"]["scores"]) < np.mean(note["scores"])
 
 
 def test_the_note_depends_on_the_study_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
