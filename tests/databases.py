@@ -1,7 +1,7 @@
-"""Every test that takes `store_url` runs on SQLite and on PostgreSQL.
+"""Every test that takes `store_url` runs on SQLite and on PostgreSQL; `postgres_url` is for PostgreSQL alone.
 
 ROBUSTNESS_TEST_POSTGRES is the URL of a server on which databases may be made; without it PostgreSQL is skipped, unless
-ROBUSTNESS_REQUIRE_POSTGRES=1. A folder's conftest takes the fixture from here.
+ROBUSTNESS_REQUIRE_POSTGRES=1. A folder's conftest takes the fixtures from here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,20 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
         # A locked file is waited for by the writer; a driver that waits as well would only slow the tests.
         yield f"sqlite:///{tmp_path / 'store.db'}?timeout=0.2"
         return
+    with postgres_database() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """The URL of a fresh, empty database on the test server."""
+    with postgres_database() as url:
+        yield url
+
+
+@contextmanager
+def postgres_database() -> Iterator[str]:
+    """A database for the length of a block; skips the test where there is no server, or fails it if one is required."""
     server = os.environ.get("ROBUSTNESS_TEST_POSTGRES")
     if not server:
         if os.environ.get("ROBUSTNESS_REQUIRE_POSTGRES") == "1":
@@ -31,8 +46,10 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
         pytest.skip("ROBUSTNESS_TEST_POSTGRES names no PostgreSQL server")
     name = f"robustness_{uuid.uuid4().hex}"
     on_server(f"CREATE DATABASE {name}")
-    yield make_url(server).set(database=name).render_as_string(hide_password=False)
-    on_server(f"DROP DATABASE {name} WITH (FORCE)")
+    try:
+        yield make_url(server).set(database=name).render_as_string(hide_password=False)
+    finally:
+        on_server(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def on_server(*statements: str) -> None:

@@ -9,16 +9,8 @@ from torch.nn import functional as F
 
 from robustness.bnn.network import Network
 from robustness.bnn.posteriors import GaussianPosterior
-from robustness.methods.method import Method, Setting
-from robustness.methods.variational import (
-    VariationalOptions,
-    initial_rho,
-    inverse_softplus,
-    make_prior,
-    per_weight,
-    variational_kl_weight,
-    variational_schedule,
-)
+from robustness.methods.method import Setting
+from robustness.methods.variational import initial_rho, inverse_softplus, make_prior, per_weight, variational_method
 
 
 def members(setting: Setting) -> list[Network]:
@@ -32,4 +24,4 @@ def members(setting: Setting) -> list[Network]:
     return [setting.network(posterior, make_prior(setting))]
 
 
-METHOD = Method(members, VariationalOptions, variational_schedule, variational_kl_weight, needs=("initial_rho",))
+METHOD = variational_method(members)

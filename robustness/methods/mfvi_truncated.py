@@ -6,14 +6,8 @@ from pydantic import Field
 
 from robustness.bnn.network import Network
 from robustness.bnn.posteriors import TruncatedGaussianPosterior
-from robustness.methods.method import Method, Setting
-from robustness.methods.variational import (
-    VariationalOptions,
-    initial_rho,
-    make_prior,
-    variational_kl_weight,
-    variational_schedule,
-)
+from robustness.methods.method import Setting
+from robustness.methods.variational import VariationalOptions, initial_rho, make_prior, variational_method
 
 
 class TruncatedOptions(VariationalOptions):
@@ -34,4 +28,4 @@ def members(setting: Setting) -> list[Network]:
     ]
 
 
-METHOD = Method(members, TruncatedOptions, variational_schedule, variational_kl_weight, needs=("initial_rho",))
+METHOD = variational_method(members, TruncatedOptions)

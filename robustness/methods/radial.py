@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from robustness.bnn.network import Network
 from robustness.bnn.posteriors import RadialPosterior
-from robustness.methods.method import Method, Setting
-from robustness.methods.variational import (
-    VariationalOptions,
-    initial_rho,
-    make_prior,
-    variational_kl_weight,
-    variational_schedule,
-)
+from robustness.methods.method import Setting
+from robustness.methods.variational import initial_rho, make_prior, variational_method
 
 
 def members(setting: Setting) -> list[Network]:
@@ -20,4 +14,4 @@ def members(setting: Setting) -> list[Network]:
     return [setting.network(lambda means, groups: RadialPosterior(means, rho, groups), make_prior(setting))]
 
 
-METHOD = Method(members, VariationalOptions, variational_schedule, variational_kl_weight, needs=("initial_rho",))
+METHOD = variational_method(members)

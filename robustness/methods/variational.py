@@ -10,9 +10,10 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from robustness.bnn.network import Network
 from robustness.bnn.posteriors import Posterior
 from robustness.bnn.priors import GaussianPrior, Prior, ScaleMixturePrior
-from robustness.methods.method import Options, Schedule, Setting
+from robustness.methods.method import Method, Options, Schedule, Setting
 from robustness.training_options import TrainingOptions
 
 
@@ -66,6 +67,13 @@ def variational_kl_weight(training: TrainingOptions, options: Any) -> float:
     """The study's factor on the KL, or the method's own."""
     given: float | None = options.kl_weight
     return training.kl_weight if given is None else given
+
+
+def variational_method(
+    members: Callable[[Setting], list[Network]], options: type[VariationalOptions] = VariationalOptions
+) -> Method:
+    """A method that starts at the configuration's rho and trains as the study and its options say."""
+    return Method(members, options, variational_schedule, variational_kl_weight, needs=("initial_rho",))
 
 
 def inverse_softplus(sigma: Tensor | float) -> Tensor:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 
 import pytest
-from databases import on_server, store_url
+from databases import on_server, postgres_url, store_url
 from sqlalchemy import make_url
 from store_samples import SampleStudy, plan_of
 
 from robustness.store import Store, StudyStore, open_store
 
-__all__ = ["store_url"]
+__all__ = ["postgres_url", "store_url"]
 
 
 @pytest.fixture

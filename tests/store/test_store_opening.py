@@ -198,10 +198,11 @@ def test_a_password_is_cut_out_of_what_the_driver_says() -> None:
     assert line == "cannot use *** nor *** nor ***"
 
 
-def test_a_store_shows_itself_without_its_password(store_url: str) -> None:
-    if store_url.startswith("sqlite"):
-        pytest.skip("a file has no password")
-    url = make_url(store_url).set(password=SECRET).render_as_string(hide_password=False)
+def test_a_store_shows_itself_without_its_password(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = make_url(postgres_url).set(password=SECRET).render_as_string(hide_password=False)
     study = SampleStudy()
     with open_store(url) as store:
         held = store.register(study, plan_of(study))

@@ -5,37 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from simulated import wait_for
 from simulated_studies import results, store_url, write_study
-from sqlalchemy import create_engine, make_url, text
-from sqlalchemy.pool import NullPool
 
 from robustness.cli import main
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def postgres_url() -> Iterator[str]:
-    """A fresh database on the test server."""
-    server = os.environ.get("ROBUSTNESS_TEST_POSTGRES")
-    if not server:
-        if os.environ.get("ROBUSTNESS_REQUIRE_POSTGRES") == "1":
-            pytest.fail("ROBUSTNESS_REQUIRE_POSTGRES is 1 but ROBUSTNESS_TEST_POSTGRES names no server")
-        pytest.skip("ROBUSTNESS_TEST_POSTGRES names no PostgreSQL server")
-    name = f"robustness_{uuid.uuid4().hex}"
-    engine = create_engine(
-        make_url(server).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT", poolclass=NullPool
-    )
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-        yield make_url(server).set(database=name).render_as_string(hide_password=False)
-        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
 
 
 @pytest.mark.xdist_group("cluster")
