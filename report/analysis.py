@@ -34,6 +34,7 @@ from report.frames import StudyFrames, load_frames
 from report.headline import SIGNIFICANT, verdict
 from report.judging import OPEN, OUTCOMES, SUMMARIES, Thresholds, judge, thresholds
 from report.left_out import left_out
+from report.own_results import own_results, stands_alone
 from report.sensitivity import sensitivity
 from report.statistics.budget import REACHED, budget_band, budget_sizes, trials_needed
 from report.statistics.profiles import above, area, profile_band
@@ -83,13 +84,17 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
     for arm, found in arms.items():
         found["profile_area"] = (profiles["arms"].get(arm) or {}).get("area")
     sampling = frames.document["sampling"]
+    own = own_results(frames)
+    sentences = [sentence for found in own.values() for sentence in found["sentences"]]
+    if not stands_alone(own):
+        sentences += verdict(frames, arms, paired)
     return {
         "study": frames.name,
         "complete": not judged["status"].isin(OPEN).any(),
         "metric": frames.metric,
         "epoch": frames.rule,
         "primary": frames.primary,
-        "verdict": verdict(frames, arms, paired),
+        "verdict": sentences,
         "sampling": {
             "strategy": sampling.get("strategy", "random"),
             "configurations": len(frames.configurations),
@@ -112,6 +117,7 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
         "stopped": frames.stopped,
         "left_out": left_out(judged, frames, sample),
         "reference": _reference(frames, arms),
+        **own,
     }
 
 

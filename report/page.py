@@ -27,6 +27,7 @@ from report.figures.outcomes import share
 from report.figures.style import Numbers, text
 from report.frames import StudyFrames
 from report.making import how_it_was_made
+from report.own_results import stands_alone
 from report.results import results_csv
 from report.slider import slider, slider_data
 from robustness.store import StudyStore
@@ -49,7 +50,8 @@ def render(material: Material) -> str:
     """The page."""
     sections = draw_sections(material)
     data = slider_data(material, Sample.of(material.frames))
-    control = slider(material, data)
+    alone = stands_alone(material.analysis)
+    control = None if alone else slider(material, data)
     contents = [("verdict", "Verdict"), ("warnings", "Before you trust it")]
     if control is not None:
         contents.append(("thresholds", "Choose your own thresholds"))
@@ -69,7 +71,7 @@ def render(material: Material) -> str:
             name=text(frames.name, 200),
             description=text(frames.document.get("description", ""), 2000),
             verdict=material.analysis["verdict"],
-            headline=_headline(material),
+            headline=None if alone else _headline(material),
             warnings=cautions(material),
             slider=control,
             sections=sections,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
@@ -22,10 +22,15 @@ from report.figures.style import Section, drawing
 from report.figures.timeline import timeline_section
 from report.figures.winners import reference_section, variance_section, winners_section
 from report.frames import StudyFrames
+from report.own_results import stands_alone
 from report.svg import quiet, to_svg
 from robustness.store import StudyStore
 
-SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
+Maker: TypeAlias = Callable[[Material], Section | None]
+
+OWN_SECTIONS: tuple[Maker, ...] = ()
+"""Of studies of a kind of their own (`report.own_results`)."""
+FRACTION_SECTIONS: tuple[Maker, ...] = (
     outcomes_section,
     reference_section,
     profiles_section,
@@ -35,12 +40,19 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     importance_section,
     winners_section,
     variance_section,
-    curves_section,
-    dynamics_section,
-    left_out_section,
-    timeline_section,
 )
-"""The parts of the report that have pictures, in its order."""
+"""Of studies that compare arms over many configurations."""
+RUN_SECTIONS: tuple[Maker, ...] = (curves_section, dynamics_section, left_out_section, timeline_section)
+"""How the trials went, whatever the study is about."""
+
+
+def make_sections(material: Material) -> Iterator[Section]:
+    """The parts of the report that have something to show, in its order."""
+    fractions = () if stands_alone(material.analysis) else FRACTION_SECTIONS
+    for make in (*OWN_SECTIONS, *fractions, *RUN_SECTIONS):
+        section = make(material)
+        if section is not None:
+            yield section
 
 
 def make_material(study: StudyStore | StudyFrames | Analysis) -> Material:
@@ -53,10 +65,7 @@ def draw_sections(material: Material) -> list[dict[str, Any]]:
     """Each section that has something to show, as plain values for a template, its pictures as SVG."""
     found = []
     with drawing():
-        for make in SECTIONS:
-            section = make(material)
-            if section is None:
-                continue
+        for section in make_sections(material):
             pictures = []
             for picture in section.pictures:
                 svg = to_svg(picture.draw(), picture.name, picture.title, picture.description)
@@ -73,9 +82,8 @@ def write_figures(study: StudyStore | StudyFrames | Analysis, folder: Path | str
     place.mkdir(parents=True, exist_ok=True)
     written = []
     with drawing():
-        for make in SECTIONS:
-            section = make(material)
-            for picture in section.pictures if section else ():
+        for section in make_sections(material):
+            for picture in section.pictures:
                 figure = picture.draw()
                 svg, pdf = place / f"{picture.name}.svg", place / f"{picture.name}.pdf"
                 content = to_svg(figure, picture.name, picture.title, picture.description, in_page=False)

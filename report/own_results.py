@@ -1,0 +1,33 @@
+"""What a study of a kind of its own shows: beside the fractions of configurations, or instead of them.
+
+A kind is one entry of `KINDS`: a function from a study's frames to None, for studies of other kinds, or to a mapping
+that becomes part of the report's JSON under the entry's name. It has at least
+
+| key | content |
+|---|---|
+| `sentences` | what the study shows; they open the page |
+| `alone` | whether fractions of configurations say nothing here, so that the page goes without them |
+
+A section that draws it reads `material.analysis[name]` and is listed in `report.figures.OWN_SECTIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from report.frames import StudyFrames
+
+KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {}
+"""The kinds of studies, in the order in which they speak."""
+
+
+def own_results(frames: StudyFrames) -> dict[str, Mapping[str, Any]]:
+    """What each kind that the study is of has to say, by its name."""
+    found = {name: look(frames) for name, look in KINDS.items()}
+    return {name: results for name, results in found.items() if results is not None}
+
+
+def stands_alone(results: Mapping[str, Any]) -> bool:
+    """Whether the analysis of a study goes without fractions of configurations."""
+    return any(results[name]["alone"] for name in KINDS if name in results)
