@@ -45,6 +45,5 @@ def negative_elbo(
     if not network.variational:
         zero = torch.zeros_like(data)
         return Loss(data, data, zero, zero)
-    cross_entropy = network.cross_entropy(draws, estimate) / examples
-    entropy = network.entropy() / examples
+    cross_entropy, entropy = (term / examples for term in network.kl_terms(draws, estimate))
     return Loss(data + kl_weight * (cross_entropy - entropy), data, cross_entropy, entropy)

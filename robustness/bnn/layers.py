@@ -48,7 +48,7 @@ class BayesianLayer(nn.Module, ABC):
         """Apply the draws [S, D] to one shared or S activations; gives S of them."""
         if len(activations) == 1:
             activations = [activations[0]] * len(draws)
-        return [self.apply_draw(x, draw) for x, draw in zip(activations, draws, strict=True)]
+        return [self.apply_draw(x, draw) for x, draw in zip(activations, draws.unbind(), strict=True)]
 
     @abstractmethod
     def apply_draw(self, inputs: Tensor, draw: Tensor) -> Tensor:
@@ -62,8 +62,8 @@ class BayesianLinear(BayesianLayer):
         super().__init__(inputs, outputs, fan_in=inputs)
 
     def apply_draw(self, inputs: Tensor, draw: Tensor) -> Tensor:
-        weight = draw[: self.weights].view(self.outputs, self.inputs)
-        return F.linear(inputs, weight, draw[self.weights :])
+        weight, bias = torch.split(draw, [self.weights, self.outputs])
+        return F.linear(inputs, weight.view(self.outputs, self.inputs), bias)
 
 
 class BayesianConvolution(BayesianLayer):
@@ -74,5 +74,6 @@ class BayesianConvolution(BayesianLayer):
         self.kernel = kernel
 
     def apply_draw(self, inputs: Tensor, draw: Tensor) -> Tensor:
-        weight = draw[: self.weights].view(self.outputs, self.kernel, self.kernel, self.inputs).permute(0, 3, 1, 2)
-        return F.conv2d(inputs, weight, draw[self.weights :], padding=self.kernel // 2)
+        weight, bias = torch.split(draw, [self.weights, self.outputs])
+        weight = weight.view(self.outputs, self.kernel, self.kernel, self.inputs).permute(0, 3, 1, 2)
+        return F.conv2d(inputs, weight, bias, padding=self.kernel // 2)

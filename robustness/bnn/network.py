@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from robustness.bnn.layers import BayesianConvolution, BayesianLayer, BayesianLinear, MakePosterior
 from robustness.bnn.posteriors import GaussianPosterior, Noise, Posterior
 from robustness.bnn.priors import GaussianPrior, Prior
+from robustness.bnn.whole import Parameters, Whole
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Draws:
     """[samples, D] for each layer."""
     dropout: Callable[[Tensor, int, int], Tensor] | None = None
     """Drops entries of an activation, given the sample's number and the place's."""
+    parameters: Parameters | None = None
+    """The means and scales that they were drawn with, so that the KL need not compute them again."""
 
     @property
     def samples(self) -> int:
@@ -97,6 +100,7 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(layers)
         prior = make_prior or (lambda _: GaussianPrior())
         self.priors = nn.ModuleList(prior(layer.posterior) for layer in layers)
+        self._made: tuple[tuple[object, ...], Whole] | None = None
 
     def posteriors(self) -> list[Posterior]:
         """The posterior of each layer, from the images to the logits."""
@@ -118,8 +122,14 @@ class Network(nn.Module):
 
     def sample(self, samples: int, noise: Noise) -> Draws:
         """Draw the weights, [samples, D] for each layer, and the dropout masks."""
-        weights = tuple(posterior.sample(samples, noise, index) for index, posterior in enumerate(self.posteriors()))
-        return Draws(weights, self._dropout(noise) if self.dropout_rate > 0 else None)
+        dropout = self._dropout(noise) if self.dropout_rate > 0 else None
+        if not self.variational:
+            return Draws(tuple(posterior.sample(samples, noise) for posterior in self.posteriors()), dropout)
+        whole = self._whole()
+        parameters = whole.parameters()
+        standard = [each.standard_draws(samples, noise, index) for index, each in enumerate(whole.posteriors)]
+        weights = whole.draw(parameters, torch.cat(standard, dim=1))
+        return Draws(torch.split(weights, whole.sizes, dim=1), dropout, parameters)
 
     def logits(self, images: Tensor, draws: Draws, head: int = 0) -> Tensor:
         """Logits [samples, batch, classes] of images [batch, channels, height, width] or vectors [batch, features]."""
@@ -142,15 +152,37 @@ class Network(nn.Module):
 
     def entropy(self) -> Tensor:
         """The entropy of the posterior over all weights, in nats."""
-        return torch.stack([posterior.entropy() for posterior in self.posteriors()]).sum()
+        whole = self._whole()
+        return whole.terms(whole.parameters())[1]
 
-    def cross_entropy(self, draws: Draws, estimate: Literal["closed_form", "monte_carlo"] = "closed_form") -> Tensor:
-        """-E_q[log p(w)] over all weights, in nats: closed forms where they exist, the draws elsewhere or if asked."""
+    def kl_terms(
+        self, draws: Draws, estimate: Literal["closed_form", "monte_carlo"] = "closed_form"
+    ) -> tuple[Tensor, Tensor]:
+        """-E_q[log p(w)] and the entropy over all weights, in nats; their difference is the KL.
+
+        The first is a closed form where one exists, and the mean over the draws elsewhere or if asked.
+        """
+        whole = self._whole()
+        cross_entropy, entropy = whole.terms(draws.parameters or whole.parameters())
+        if estimate == "closed_form" and whole.prior is not None:
+            return cross_entropy, entropy
         parts = []
         for posterior, prior, weights in zip(self.posteriors(), self._priors(), draws.weights, strict=True):
             closed = estimate == "closed_form"
             parts.append(prior.cross_entropy(posterior, weights) if closed else prior.monte_carlo(weights))
-        return torch.stack(parts).sum()
+        return torch.stack(parts).sum(), entropy
+
+    def cross_entropy(self, draws: Draws, estimate: Literal["closed_form", "monte_carlo"] = "closed_form") -> Tensor:
+        """-E_q[log p(w)] over all weights, in nats."""
+        return self.kl_terms(draws, estimate)[0]
+
+    def _whole(self) -> Whole:
+        """The layers as one vector, made anew when a prior was replaced or the network moved to another device."""
+        first = self.posteriors()[0].mean
+        made_of = (*self._priors(), first.device, first.dtype)
+        if self._made is None or self._made[0] != made_of:
+            self._made = (made_of, Whole.of(self.posteriors(), self._priors()))  # type: ignore[arg-type]
+        return self._made[1]
 
     def _layers(self) -> Sequence[BayesianLayer]:
         return self.layers  # type: ignore[return-value]

@@ -109,8 +109,12 @@ class GaussianPosterior(Posterior):
             samples, self.size, generator=noise.generator("weight_noise", layer), device=self.mean.device
         ).to(self.mean.dtype)
 
+    def standard_draws(self, samples: int, noise: Noise, layer: int) -> Tensor:
+        """(w - mu) / sigma, [samples, D]: draws before they are scaled and moved."""
+        return self.base_noise(samples, noise, layer)
+
     def sample(self, samples: int, noise: Noise, layer: int = 0) -> Tensor:
-        return torch.addcmul(self.mean, self.scale(), self.base_noise(samples, noise, layer))
+        return torch.addcmul(self.mean, self.scale(), self.standard_draws(samples, noise, layer))
 
     def log_density(self, weights: Tensor) -> Tensor:
         sigma = self.scale()
@@ -118,10 +122,18 @@ class GaussianPosterior(Posterior):
         return -0.5 * squares - sigma.log().sum() - 0.5 * self.size * LOG_TWO_PI
 
     def entropy(self) -> Tensor:
-        return self.scale().log().sum() + 0.5 * self.size * (LOG_TWO_PI + 1.0)
+        return self.scale().log().sum() + self.standard_entropy()
+
+    def standard_entropy(self) -> float:
+        """The entropy of the standard draws; that of the posterior is larger by sum log sigma_i."""
+        return 0.5 * self.size * (LOG_TWO_PI + 1.0)
+
+    def standard_variance(self) -> Tensor:
+        """The variance of each standard draw, [D]; that of a weight is sigma_i^2 times as large."""
+        return torch.ones_like(self.mean)
 
     def variance(self) -> Tensor:
-        return self.scale().square()
+        return self.scale().square() * self.standard_variance()
 
 
 class TruncatedGaussianPosterior(GaussianPosterior):
@@ -162,19 +174,13 @@ class RadialPosterior(GaussianPosterior):
     The paper's appendix prints half of the third term of E_q[log q] and another constant; this is the corrected form.
     """
 
-    def sample(self, samples: int, noise: Noise, layer: int = 0) -> Tensor:
-        return torch.addcmul(self.mean, self.scale(), self.standard_draws(samples, noise, layer))
-
     def standard_draws(self, samples: int, noise: Noise, layer: int) -> Tensor:
-        """(eps / ||eps||) |r|, [samples, D]: a draw before it is scaled and moved."""
+        """(eps / ||eps||) |r|, [samples, D]."""
         eps = self.base_noise(samples, noise, layer)
-        radius = self.radius(samples, noise, layer)
-        lengths = torch.stack([group.norm(dim=1) for group in torch.split(eps, list(self.groups), dim=1)], dim=1)
-        factors = radius / lengths.clamp_min(torch.finfo(eps.dtype).tiny)
-        start = 0
-        for index, size in enumerate(self.groups):
-            eps[:, start : start + size] *= factors[:, index : index + 1]
-            start += size
+        radii = torch.split(self.radius(samples, noise, layer), 1, dim=1)
+        for part, radius in zip(torch.split(eps, list(self.groups), dim=1), radii, strict=True):
+            length = torch.linalg.vector_norm(part, dim=1, keepdim=True)
+            part.mul_(radius / length.clamp_min_(torch.finfo(eps.dtype).tiny))
         return eps
 
     def radius(self, samples: int, noise: Noise, layer: int) -> Tensor:
@@ -186,15 +192,11 @@ class RadialPosterior(GaussianPosterior):
     def log_density(self, weights: Tensor) -> Tensor:
         return radial_log_density(weights, self.mean, self.scale(), self.groups)
 
-    def entropy(self) -> Tensor:
-        constant = sum(
-            -0.5 * math.log(2 / math.pi) + 0.5 + (d - 1) * MEAN_LOG_RADIUS + log_sphere(d) for d in self.groups
-        )
-        return self.scale().log().sum() + constant
+    def standard_entropy(self) -> float:
+        return sum(-0.5 * math.log(2 / math.pi) + 0.5 + (d - 1) * MEAN_LOG_RADIUS + log_sphere(d) for d in self.groups)
 
-    def variance(self) -> Tensor:
-        shares = torch.cat([self.mean.new_full((d,), 1.0 / d) for d in self.groups])
-        return self.scale().square() * shares
+    def standard_variance(self) -> Tensor:
+        return torch.cat([self.mean.new_full((d,), 1.0 / d) for d in self.groups])
 
 
 def log_sphere(dimension: int) -> float:

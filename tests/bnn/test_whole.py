@@ -1,0 +1,79 @@
+"""All layers as one vector: the same draws, terms and gradients as each layer's own modules give through autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from noises import SeededNoise
+from torch import Tensor
+
+from robustness.bnn.models import mlp
+from robustness.bnn.network import Network
+from robustness.bnn.posteriors import GaussianPosterior, Posterior, RadialPosterior, TruncatedGaussianPosterior
+from robustness.bnn.priors import GaussianPrior, Prior, ScaleMixturePrior
+
+POSTERIORS: dict[str, Callable[[Tensor, Sequence[int]], Posterior]] = {
+    "gaussian": lambda means, groups: GaussianPosterior(means, -2.0, groups),
+    "radial": lambda means, groups: RadialPosterior(means, -1.0, groups),
+    "truncated": lambda means, groups: TruncatedGaussianPosterior(means, -2.0, 1.0, groups),
+    "scaled": lambda means, groups: GaussianPosterior(means, 0.5, groups, spread=0.1 + torch.rand(len(means))),
+    "steep": lambda means, groups: GaussianPosterior(means, 30.0, groups),
+}
+PRIORS: dict[str, Callable[[Posterior], Prior]] = {
+    "unit": lambda _: GaussianPrior(),
+    "by layer": lambda posterior: GaussianPrior(scale=posterior.size**-0.5),
+    "elsewhere": lambda posterior: GaussianPrior(0.3 * torch.ones(posterior.size), 0.5 + torch.rand(posterior.size)),
+    "mixture": lambda _: ScaleMixturePrior(),
+}
+
+
+def network(posterior: str, prior: str) -> Network:
+    torch.manual_seed(0)
+    made = Network(
+        mlp(3, 2, (4, 5)), POSTERIORS[posterior], lambda i: torch.Generator().manual_seed(i), PRIORS[prior]
+    ).double()
+    for parameter in made.parameters():
+        # Every weight has a mean and a scale of its own.
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    return made
+
+
+def gradients(made: Network, loss: Tensor) -> list[Tensor]:
+    made.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    return [torch.zeros_like(p) if p.grad is None else p.grad for p in made.parameters()]
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("posterior", POSTERIORS)
+@pytest.mark.parametrize("samples", [1, 3])
+def test_draws_terms_and_gradients_are_those_of_the_layers(posterior: str, prior: str, samples: int) -> None:
+    made = network(posterior, prior)
+    draws = made.sample(samples, SeededNoise(1))
+    apart = [each.sample(samples, SeededNoise(1), index) for index, each in enumerate(made.posteriors())]
+    for ours, own in zip(draws.weights, apart, strict=True):
+        torch.testing.assert_close(ours, own)
+    cross_entropy, entropy = made.kl_terms(draws)
+    crosses = [p.cross_entropy(q, w) for p, q, w in zip(made.priors, made.posteriors(), apart, strict=True)]  # type: ignore[operator]
+    torch.testing.assert_close(cross_entropy, torch.stack(crosses).sum())
+    own_entropy = torch.stack([each.entropy() for each in made.posteriors()]).sum()
+    torch.testing.assert_close(entropy, own_entropy)
+    # A loss in which weights and both terms have gradients of different sizes.
+    slopes = [torch.randn_like(each) for each in apart]
+    data = sum((slope * weights).sum() for slope, weights in zip(slopes, draws.weights, strict=True))
+    own_data = sum((slope * weights).sum() for slope, weights in zip(slopes, apart, strict=True))
+    found = gradients(made, data + 0.7 * cross_entropy - 0.4 * entropy)
+    expected = gradients(made, own_data + 0.7 * torch.stack(crosses).sum() - 0.4 * own_entropy)
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_prior_that_is_replaced_is_heeded() -> None:
+    made = network("gaussian", "unit")
+    before = made.cross_entropy(made.means()).item()
+    made.priors[1] = GaussianPrior(scale=0.1)
+    posterior = made.posteriors()[1]
+    change = GaussianPrior(scale=0.1).cross_entropy(posterior, posterior.mean[None])
+    change = change - GaussianPrior().cross_entropy(posterior, posterior.mean[None])
+    assert made.cross_entropy(made.means()).item() == pytest.approx(before + change.item())
