@@ -33,7 +33,7 @@ from robustness.overrides import override
 from robustness.space import Space, read_space
 from robustness.study_changes import NO_RESULT, differences, extends
 from robustness.study_files import find_space, find_study
-from robustness.study_search import check_search, read_spaces, with_budget
+from robustness.study_search import PRUNING_PLACE, check_search, read_spaces, with_budget
 from robustness.study_sections import (
     METRICS,
     Finals,
@@ -112,7 +112,9 @@ class Study:
         }
         if self.search is not None:
             spaces = {arm: _plain(space.data) for arm, space in self.spaces.items()}
-            document["search"] = self.search.model_dump(mode="json") | {"spaces": spaces}
+            # Left out where it is off, so that searches begun before there was pruning are still the same study.
+            left_out = {"pruning"} if self.search.pruning is None else None
+            document["search"] = self.search.model_dump(mode="json", exclude=left_out) | {"spaces": spaces}
         if self.finals is not None:
             document["finals"] = self.finals.model_dump(mode="json")
         return document
@@ -139,6 +141,8 @@ def load_study(name_or_path: str, overrides: Sequence[str] = (), check_data: boo
 def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None, check_data: bool = True) -> Study:
     """The study that plain data describes; `source` begins every error's line."""
     data = with_budget(data)
+    if "pruning" in data:
+        raise StudyFileError(f"{source}: pruning: {PRUNING_PLACE}")
     try:
         file = StudyFile.model_validate(data)
     except ValidationError as error:

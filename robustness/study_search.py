@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 OBJECTIVES = {"auc": "validation_auc", "accuracy": "validation_accuracy"}
 """The measure behind each name of an objective."""
+PRUNING_PLACE = (
+    "belongs under `search`; the trials of a sweep are pairs, which are only compared fairly when both run to their end"
+)
 
 
 def with_budget(data: Mapping[str, Any]) -> dict[str, Any]:
