@@ -45,7 +45,7 @@ class LearnedNothing(Section):
     """When a trial has learned nothing: exactly one of the two keys."""
 
     no_better_than_untrained: float | None = Field(default=None, gt=0, lt=0.5)
-    """0.01: not above the 99 % point of untrained networks judged in the same way. For the built-in trainable."""
+    """0.01: not above the 99 % point of untrained networks judged alike. For sweeps of the built-in trainable."""
     below: float | None = None
     """A fixed number: the metric stays below it."""
 

@@ -27,6 +27,7 @@ from robustness.finals import (
 from robustness.finishing import measures_on_test
 from robustness.numbering import number_of
 from robustness.optimize import NOTHING, search
+from robustness.optimize_display import print_results
 from robustness.store import open_store
 from robustness.store.studies import StudyStore
 from robustness.study import Study, make_study
@@ -137,6 +138,32 @@ def test_an_ensemble_has_the_draws_of_all_its_members(trained: tuple[Study, Stud
     labels = next(iter(kept.values()))["labels"]
     mean = metrics.predictive_mean(by_arm["pair"][0])
     assert measures.loc["pair", "test_auc"] == metrics.auc(labels, mean[:, 1])
+
+
+def test_accuracy_as_objective_selects_runs_and_epochs_and_both_measures_are_recorded(
+    trained: tuple[Study, StudyStore], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = trained
+    counted = store.epochs()
+    counted = counted[~counted["pretraining"]]
+    by_trial = counted.groupby(["configuration", "arm", "replicate"])
+    best = by_trial["validation_accuracy"].max()
+    frame = store.trials().set_index(["configuration", "arm", "replicate"])
+    trained_ones = [key for key in frame.index if key in best.index and key[1] in ("radial", "deterministic")]
+    assert len(trained_ones) == 9
+    assert (frame.loc[trained_ones, "metric"] == best.loc[trained_ones]).all()
+    # The AUC would have judged otherwise.
+    assert (frame.loc[trained_ones, "metric"] != by_trial["validation_auc"].max().loc[trained_ones]).any()
+    measures = final_measures(store)
+    assert measures[["test_auc", "test_accuracy"]].notna().all(axis=None)
+    for row in measures[measures["arm"].isin(["radial", "deterministic"])].itertuples():
+        epochs = by_trial.get_group((row.configuration, row.arm, row.replicate)).set_index("epoch")
+        assert row.chosen_epoch == epochs["validation_accuracy"].idxmax()
+    print_results(study, store)
+    said = capsys.readouterr().out
+    assert said.count("best validation_accuracy") == 2
+    assert "AUC, 0 % referred" in said
+    assert "accuracy" in said
 
 
 def test_a_second_time_nothing_is_left_to_do(trained: tuple[Study, StudyStore]) -> None:
