@@ -99,7 +99,7 @@ class SearchProgress:
     def failures(self) -> dict[str, int]:
         """How many trials ended in each way that is not a result."""
         counts = Counter(self.states.values())
-        ways = ("failed", "timed_out", "out_of_memory", "diverged", "pruned")
+        ways: tuple[Status, ...] = ("failed", "timed_out", "out_of_memory", "diverged", "pruned")
         return {status: counts[status] for status in ways if counts[status]}
 
     def complaints(self) -> list[str]:

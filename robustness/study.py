@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from robustness.arms import Arm, check_label, read_arms
 from robustness.documents import read_file, shown
@@ -47,6 +47,9 @@ from robustness.study_sections import (
 )
 from robustness.trial import BUILT_IN_TRAINABLE, find_trainable
 
+if TYPE_CHECKING:
+    from robustness.training_options import TrainingOptions
+
 __all__ = ["Arm", "Study", "differences", "extends", "load_study", "make_importable", "make_study"]
 
 
@@ -63,7 +66,7 @@ class Study:
     space: Space
     sampling: Sampling
     training: Mapping[str, Any]
-    """For the built-in trainable every option of `TrainingOptions`, defaults filled in."""
+    """For the built-in trainable the options of `TrainingOptions`, defaults filled in."""
     outcomes: Outcomes
     resources: Resources
     reference: Reference | None
@@ -238,7 +241,9 @@ def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -
     _check_task_and_model(study, check_data)
     for arm in study.arms:
         _check_arm(arm, study.space_of(arm.label))
-    return replace(study, training=training.model_dump(mode="json"))
+    # Left out where it is off, so that studies begun before there was this option are still the same.
+    left_out = None if training.mixed_precision else {"mixed_precision"}
+    return replace(study, training=training.model_dump(mode="json", exclude=left_out))
 
 
 def _check_name(section: str, options: Mapping[str, Any]) -> None:
@@ -251,7 +256,7 @@ def _check_name(section: str, options: Mapping[str, Any]) -> None:
         raise StudyFileError(f"{section}.name: must be text, found {shown(options['name'])}")
 
 
-def _training(data: Mapping[str, Any]) -> BaseModel:
+def _training(data: Mapping[str, Any]) -> TrainingOptions:
     from robustness.training_options import TrainingOptions
 
     try:
