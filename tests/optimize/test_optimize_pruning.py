@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import yaml
 from branin import branin_document, branin_study, score
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulated import wait_for
 from test_optimize_tables import optuna_storage
 
 import robustness
@@ -126,29 +126,23 @@ def test_killed_and_resumed_pruned_runs_stay_pruned(tmp_path: Path) -> None:
     for other in every:
         if other != key:
             (tmp_path / f"{other}.go".replace("/", "-")).touch()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys_path())}
+    source, tests = Path(robustness.__file__).parents[1], Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, tests)))}
     command = [sys.executable, "-m", "robustness", "optimize", str(path), "--store", url, "--inline", "--quiet"]
-    from simulated import wait_for
-
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         wait_for(tmp_path / f"{key}.begun".replace("/", "-"))
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.communicate()
     (tmp_path / f"{key}.go".replace("/", "-")).touch()
     study = slow_study(training=training)
     with open_store(url, create=False) as store:
         registered = store.study("branin")
         pruned = [key for key, status in registered.states().items() if status == "pruned"]
-        began = {key: registered.results() for key in pruned}
         assert pruned
         runs = search(study, registered, InlineExecutor())
         assert runs == expected
         attempts = registered.trials().set_index(["configuration", "arm"])["attempts"]
-        assert all(attempts[key.configuration, key.arm] == 1 for key in began)
-
-
-def sys_path() -> list[str]:
-    return [str(Path(robustness.__file__).parents[1]), str(Path(__file__).parents[1])]
+        assert all(attempts[key.configuration, key.arm] == 1 for key in pruned)
 
 
 def test_optuna_shows_pruned_runs_with_their_epochs_and_samplers_hear_their_best_score(store_url: str) -> None:
