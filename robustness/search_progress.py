@@ -27,6 +27,8 @@ class ArmProgress:
     runs: int
     """How many runs it gets; none for an ensemble made of another arm's models."""
     final_models: int
+    made_of: str | None = None
+    """The arm whose models an ensemble is made of."""
     ended: Counter[Stage] = field(default_factory=Counter)
     best: float | None = None
     """The best score of a finished run."""
@@ -53,6 +55,7 @@ class SearchProgress:
         """The progress of a study with `search` as the store has it."""
         progress = _planned(store.document())
         seconds, newest = store.seconds(), store.newest_epochs()
+        models: Counter[tuple[str, int]] = Counter()
         for key, status, score in store.results():
             stage, run = read_number(key.configuration)[1:]
             # An arm that the study no longer has keeps its trials in the store.
@@ -62,13 +65,20 @@ class SearchProgress:
             progress.states[key] = status
             if status == "running":
                 progress.running[key] = newest.get(key)
-            arm.ended[stage] += status in ENDED
+            if stage == "final":
+                models[key.arm, run + 1] += status in ENDED
+            else:
+                arm.ended["search"] += status in ENDED
             if status == "finished" and stage == "search" and score is not None and score > (arm.best or -1e300):
                 arm.best, arm.best_run = score, run + 1
             # An ensemble of trained members takes no time.
             if status == "finished" and seconds.get(key):
                 count, total = progress.epoch_seconds.get(key.arm, (0, 0.0))
                 progress.epoch_seconds[key.arm] = count + progress.epochs[stage], total + seconds[key]
+        for label, arm in progress.arms.items():
+            # Models of a run that was the best before further runs were made are not those of the study any more.
+            best = progress.arms[arm.made_of or label].best_run
+            arm.ended["final"] = 0 if best is None else models[label, best]
         return progress
 
     def counts(self, stage: Stage) -> tuple[int, int]:
@@ -174,7 +184,8 @@ def _planned(document: Mapping[str, Any]) -> SearchProgress:
         count = models.get(arm.label, 0)
         if finals and arm.label in members and (wanted is None or arm.label in wanted):
             count = models[members[arm.label]] // ensemble_size(arm)
-        planned[arm.label] = ArmProgress(0 if arm.label in members else search["runs"], count)
+        made_of = members.get(arm.label)
+        planned[arm.label] = ArmProgress(0 if made_of else search["runs"], count, made_of)
     epochs = int(document["training"].get("epochs") or 1)
     return SearchProgress(
         study=str(document["name"]),

@@ -104,6 +104,20 @@ def test_what_is_still_to_come_is_what_the_plan_says(name: str, tmp_path: Path) 
     assert progress.seconds_left() is None
 
 
+def test_models_of_a_run_that_is_no_longer_the_best_do_not_count(url: str) -> None:
+    with open_store(url) as store:
+        registered = store.study("branin")
+        assert SearchProgress.of(registered).counts("final") == (1, 4)
+        study = branin_study(arms=["first", "second"], search={"runs": 4, "epochs": 3})
+        registered.add([trial_of(study, "first", 3, PLACE)])
+        with registered.writer() as writer:
+            writer.started(TrialKey(3, "first"), 1, "host:1", "cpu")
+            writer.ended(TrialKey(3, "first"), "finished", 0.95, 2, None, 6.0)
+        progress = SearchProgress.of(registered)
+    assert progress.arms["first"].best_run == 4
+    assert progress.counts("final") == (0, 4)
+
+
 def test_a_search_that_has_ended_is_done(tmp_path: Path) -> None:
     study = branin_study(search={"runs": 1})
     assert study.space.data == SPACE

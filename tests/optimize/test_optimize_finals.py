@@ -214,3 +214,31 @@ def test_the_command_predicts_with_a_model_that_the_search_left(
     assert "good.png" in said.out
     assert said.err.count("\n") == 1
     assert "bad.png" in said.err
+
+
+def test_real_runs_are_pruned_leave_no_checkpoint_and_the_winner_is_trained_in_full(tmp_path: Path) -> None:
+    study = small_study(
+        arms=["deterministic"],
+        search={
+            "runs": 5,
+            "epochs": 4,
+            "sampler": "random",
+            "pruning": {"startup_runs": 1, "warmup_epochs": 2},
+            "spaces": {"deterministic": POINT_SPACE | {"learning_rate": {"low": 1e-7, "high": 1e-2, "scale": "log"}}},
+        },
+        finals={"replicates": 1},
+        training={"epochs": 5, "pretrain_epochs": 1, "evaluation_samples": 1, "checkpoint_every": 1},
+    )
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        registered = store.register(study, NOTHING)
+        runs = search(study, registered, InlineExecutor())["deterministic"]
+        assert not (tmp_path / "small.checkpoints").exists()
+        assert {run.status for run in runs} == {"finished", "pruned"}
+        lengths = {run.number: max(run.values) for run in runs}
+        assert all(lengths[run.number] == 4 for run in runs if run.status == "finished")
+        assert all(lengths[run.number] == 3 for run in runs if run.status == "pruned")
+        train_finals(study, registered, InlineExecutor())
+        (best,) = winners(study, registered).values()
+        assert best.status == "finished"
+        assert best.score == max(run.score or 0.0 for run in runs)
+        assert list(final_measures(registered)["epoch"]) == [5]
