@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from robustness.devices import to_device
 from robustness.tasks import Split, TaskData
 from robustness.tasks.augmentation import augment
 
@@ -38,9 +39,7 @@ class Pictures:
 
     def batch(self, index: Tensor | slice, augmentation: torch.Generator | None = None) -> Tensor:
         """The normalised pictures of these numbers, float [batch, channels, height, width], channels last in memory."""
-        chosen = self.images[index]
-        if self.device.type == "cuda":
-            chosen = chosen.pin_memory().to(self.device, non_blocking=True)
+        chosen = to_device(self.images[index], self.device)
         pictures = chosen.permute(0, 3, 1, 2).float().div_(255)
         if augmentation is not None:
             pictures = augment(pictures, augmentation)

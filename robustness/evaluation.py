@@ -29,7 +29,7 @@ def predict(
     for sample in range(samples if ensemble.random else 1):
         draws = ensemble.sample(1, noise_of_sample(sample))
         logits = torch.cat([ensemble.logits(batch, draws) for batch in batches], dim=1)
-        probabilities.append(logits.softmax(-1))
+        probabilities.append(logits.float().softmax(-1))
     return torch.cat(probabilities).float().cpu().numpy()
 
 

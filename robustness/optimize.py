@@ -20,13 +20,14 @@ from robustness.optuna_tables import OptunaTables, optuna_tables
 from robustness.outcomes import UNTRAINED_NOTE, Judge
 from robustness.plan import Plan
 from robustness.proposals import Run, propose
+from robustness.pruning import unreached_median
 from robustness.space_options import Scalar
 from robustness.store.studies import StudyStore
 from robustness.study import Study
 from robustness.study_search import objective
 from robustness.study_sections import Search
 from robustness.sweep import Decision, Recorder, checkpoint_folder, terms_of, with_checkpoint
-from robustness.trial import EpochResult, Trial, TrialKey
+from robustness.trial import ENDED, EpochResult, Trial, TrialKey
 
 NOTHING = Plan("", (), (), None, None)
 """The plan of a study whose trials are proposed one by one."""
@@ -95,11 +96,14 @@ def runs_in(study: Study, store: StudyStore) -> dict[str, list[Run]]:
     """Every run of the search that the store has, by arm, in the order of their numbers."""
     found: dict[str, list[Run]] = {label: [] for label in searched_arms(study)}
     drawn = store.configurations()
+    prunes = search_of(study).pruning is not None
+    values = store.values(objective(study)) if prunes else {}
     for key, status, score in store.results():
         numbered = read_number(key.configuration)
         if numbered.stage == "search" and key.arm in found:
             value = None if score is None or math.isnan(score) else score
-            found[key.arm].append(Run(numbered.run, drawn[key.configuration], status, value))
+            known = values.get(key, {}) if status in ENDED else {}
+            found[key.arm].append(Run(numbered.run, drawn[key.configuration], status, value, known))
     return {arm: sorted(runs, key=lambda run: run.number) for arm, runs in found.items()}
 
 
@@ -150,10 +154,26 @@ class _Search:
     def _trial(self, arm: str, run: Run) -> Trial:
         return trial_of(self._study, arm, number_of(self._places[arm], "search", run.number), run.hyperparameters)
 
-    def end(self, key: TrialKey, ending: Ending, score: float | None) -> Run:
+    def why_pruned(self, key: TrialKey, epoch: int, values: Mapping[int, float]) -> str | None:
+        """Why a run ends after this epoch, with these values up to it; None lets it go on."""
+        terms = search_of(self._study).pruning
+        # A run that has done all its epochs is finished, whatever it came to.
+        if terms is None or epoch == self._study.training.get("epochs"):
+            return None
+        before = self.runs[key.arm][: read_number(key.configuration).run]
+        finished = [run.values for run in before if run.status == "finished"]
+        median = unreached_median(terms, values, finished)
+        if median is None:
+            return None
+        best, metric = max(values.values()), self._study.outcomes.metric
+        return f"{metric} {best:.4g} up to epoch {epoch} is below the median of earlier runs there, {median:.4g}"
+
+    def end(self, key: TrialKey, ending: Ending, values: Mapping[int, float]) -> Run:
         """A run has ended, and the store has it."""
         number = read_number(key.configuration).run
-        run = replace(self.runs[key.arm][number], status=ending.status, score=score)
+        score = max(values.values(), default=None)
+        kept = values if search_of(self._study).pruning is not None else {}
+        run = replace(self.runs[key.arm][number], status=ending.status, score=score, values=kept)
         self.runs[key.arm][number] = run
         self._tables.show(key.arm, self._study.space_of(key.arm), self.runs[key.arm])
         return run
@@ -196,23 +216,27 @@ class _Listener:
         self._recorder = recorder
         self._state = state
         self._watcher = watcher
-        self._best: dict[TrialKey, float] = {}
+        self._values: dict[TrialKey, dict[int, float]] = {}
         self._metric = state._study.outcomes.metric
 
     def started(self, key: TrialKey, attempt: int, where: Started) -> None:
-        self._best.pop(key, None)
+        self._values[key] = {}
         self._recorder.started(key, attempt, where)
         if self._watcher is not None:
             self._watcher.started(key.arm, read_number(key.configuration).run, where)
 
-    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+    def epoch(self, key: TrialKey, result: EpochResult) -> str | None:
         self._recorder.epoch(key, result)
         value = result.measures.get(self._metric)
-        if value is not None and math.isfinite(value) and not result.pretraining:
-            self._best[key] = max(value, self._best.get(key, value))
+        if value is None or not math.isfinite(value) or result.pretraining:
+            return None
+        self._values[key][result.epoch] = value
+        # With such a loss the run has diverged, which its attempt says next.
+        diverged = not math.isfinite(result.measures.get("loss", 0.0))
+        return None if diverged else self._state.why_pruned(key, result.epoch, self._values[key])
 
     def ended(self, key: TrialKey, ending: Ending) -> None:
         self._recorder.ended(key, ending)
-        run = self._state.end(key, ending, self._best.pop(key, None))
+        run = self._state.end(key, ending, self._values.pop(key, {}))
         if self._watcher is not None:
             self._watcher.ended(key.arm, run, ending.seconds)

@@ -12,6 +12,7 @@ from typing import Any
 from optuna.exceptions import DuplicatedStudyError, OptunaError
 from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import URL, event
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -55,16 +56,26 @@ class OptunaTables:
         for run in runs:
             ended = run.status in ENDED
             if run.number >= len(shown):
-                trial = frozen(run, space, self._metric, runs)
+                trial = self._frozen(run, space, runs)
                 shown.append((storage.create_new_trial(self._numbers[arm], trial), ended))
             elif ended and not shown[run.number][1]:
                 row = shown[run.number][0]
-                trial = frozen(run, space, self._metric, runs)
+                trial = self._frozen(run, space, runs)
                 for name, value in trial.system_attrs.items():
                     storage.set_trial_system_attr(row, name, value)
+                for epoch, value in run.values.items():
+                    storage.set_trial_intermediate_value(row, epoch, value)
                 storage.set_trial_user_attr(row, "status", run.status)
                 storage.set_trial_state_values(row, trial.state, trial.values)
                 shown[run.number] = row, True
+
+    def _frozen(self, run: Run, space: Space, runs: Sequence[Run]) -> FrozenTrial:
+        """A run as people should see it: one that was pruned is not complete, as samplers are told."""
+        trial = frozen(run, space, self._metric, runs)
+        trial.intermediate_values = dict(run.values)
+        if run.status == "pruned":
+            trial.state = TrialState.PRUNED
+        return trial
 
 
 @contextmanager

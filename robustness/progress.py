@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -51,12 +51,12 @@ class Progress:
             metric=str(document["outcomes"]["metric"]),
             outcome=str(document["outcomes"]["primary"]),
             epochs=document["training"].get("epochs"),
-            states=store.states(),
+            states={},
         )
-        for row in store.trials().itertuples():
-            key = TrialKey(int(row.configuration), str(row.arm), int(row.replicate))  # type: ignore[arg-type]
-            if row.status in ENDED:
-                progress.outcomes[key] = judge.outcome(str(row.status), float(row.metric))  # type: ignore[arg-type]
+        for key, status, metric in store.results():
+            progress.states[key] = status
+            if status in ENDED:
+                progress.outcomes[key] = judge.outcome(status, metric)
         for key, seconds in store.seconds().items():
             if progress.states[key] == "finished":
                 progress._measure(key.arm, progress.epochs or 1, seconds)
@@ -123,6 +123,18 @@ class Progress:
         count, total = self.epoch_seconds.get(arm, (0, 0.0))
         self.epoch_seconds[arm] = count + epochs, total + seconds
 
+    def done(self) -> bool:
+        """Whether every trial has ended."""
+        return all(status in ENDED for status in self.states.values())
+
+    def complaints(self) -> list[str]:
+        """A line for each trial without a result, with the command that runs it again by itself."""
+        return [
+            f"{status.replace('_', ' ')}: {key} (robustness sweep {self.study} --only {key} --inline)"
+            for key, status in self.states.items()
+            if status in ("failed", "timed_out", "out_of_memory")
+        ]
+
     def line(self) -> str:
         """The whole state in one line."""
         done, every = self.pairs()
@@ -142,22 +154,51 @@ class Progress:
         """The whole state as a block for a terminal."""
         from rich.console import Group
         from rich.progress_bar import ProgressBar
-        from rich.table import Table
         from rich.text import Text
 
         done, every = self.pairs()
-        rows = Table("trial", "epoch", self.metric, box=None, pad_edge=False)
-        for key, newest in list(self.running.items())[:MOST_ROWS]:
-            epoch = "-" if newest is None else f"{newest.epoch}" + (f" of {self.epochs}" if self.epochs else "")
-            value = None if newest is None else newest.measures.get(self.metric)
-            rows.add_row(str(key), epoch, "-" if value is None else f"{value:.3f}")
-        more = len(self.running) - MOST_ROWS
-        parts: list[RenderableType] = [Text(self.line()), ProgressBar(total=max(every, 1), completed=done, width=60)]
-        if self.running:
-            parts.append(rows)
-        if more > 0:
-            parts.append(Text(f"and {more} more"))
-        return Group(*parts)
+        bar = ProgressBar(total=max(every, 1), completed=done, width=60)
+        running = {str(key): newest for key, newest in self.running.items()}
+        return Group(Text(self.line()), bar, *running_table(running, self.metric, self.epochs))
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The whole state as plain values."""
+        done, every = self.pairs()
+        return {
+            "study": self.study,
+            "pairs": {"done": done, "all": every},
+            "trials": dict(sorted(Counter(self.states.values()).items())),
+            "running": running_json(self.running),
+            "seconds_left": self.seconds_left(),
+            self.outcome: {
+                arm: {"shown": shown, "counted": counted} for arm, (shown, counted) in self.fractions().items()
+            },
+            "failures": self.failures(),
+        }
+
+
+def running_table(
+    running: Mapping[str, EpochResult | None], metric: str, epochs: int | None
+) -> Iterator[RenderableType]:
+    """A table of what runs, by name, with its newest epoch; nothing if nothing runs."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not running:
+        return
+    rows = Table("trial", "epoch", metric, box=None, pad_edge=False)
+    for name, newest in list(running.items())[:MOST_ROWS]:
+        epoch = "-" if newest is None else f"{newest.epoch}" + (f" of {epochs}" if epochs else "")
+        value = None if newest is None else newest.measures.get(metric)
+        rows.add_row(Text(name), epoch, "-" if value is None else f"{value:.3f}")
+    yield rows
+    if len(running) > MOST_ROWS:
+        yield Text(f"and {len(running) - MOST_ROWS} more")
+
+
+def running_json(running: Mapping[TrialKey, EpochResult | None]) -> list[dict[str, Any]]:
+    """What runs, and its newest epoch, as plain values."""
+    return [{"trial": str(key), "epoch": None if newest is None else newest.epoch} for key, newest in running.items()]
 
 
 class Display:
@@ -216,22 +257,3 @@ def in_words(seconds: float) -> str:
     if seconds < 90 * 60:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
-
-
-def as_json(progress: Progress) -> Mapping[str, Any]:
-    """The progress as plain values, for `status --json`."""
-    done, every = progress.pairs()
-    return {
-        "study": progress.study,
-        "pairs": {"done": done, "all": every},
-        "trials": dict(sorted(Counter(progress.states.values()).items())),
-        "running": [
-            {"trial": str(key), "epoch": None if newest is None else newest.epoch}
-            for key, newest in progress.running.items()
-        ],
-        "seconds_left": progress.seconds_left(),
-        progress.outcome: {
-            arm: {"shown": shown, "counted": counted} for arm, (shown, counted) in progress.fractions().items()
-        },
-        "failures": progress.failures(),
-    }

@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import optuna
@@ -46,6 +46,8 @@ class Run:
     status: Status = "planned"
     score: float | None = None
     """The objective at the best epoch, where there is one."""
+    values: Mapping[int, float] = field(default_factory=dict)
+    """The objective at each epoch that counts, once the run has ended; kept where the search prunes."""
 
 
 def propose(
@@ -83,7 +85,8 @@ def frozen(run: Run, space: Space, metric: str, runs: Sequence[Run]) -> FrozenTr
     """A run as Optuna's samplers understand it.
 
     Samplers ignore failed trials and would walk into the same fault again. So a run that diverged is complete, with the
-    value of guessing, and one that ran out of memory or time has violated a constraint.
+    value of guessing, and one that ran out of memory or time has violated a constraint. A pruned run is complete with
+    its best score so far: less than it would have come to, but enough to say that better runs are elsewhere.
     """
     parameters, distributions = parameters_of(space.options, run.hyperparameters)
     state, value = state_of(run, metric, runs)

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from robustness.arms import Arm, check_label, read_arms
 from robustness.documents import read_file, shown
@@ -33,7 +33,7 @@ from robustness.overrides import override
 from robustness.space import Space, read_space
 from robustness.study_changes import NO_RESULT, differences, extends
 from robustness.study_files import find_space, find_study
-from robustness.study_search import check_search, read_spaces, with_budget
+from robustness.study_search import PRUNING_PLACE, check_search, read_spaces, with_budget
 from robustness.study_sections import (
     METRICS,
     Finals,
@@ -46,6 +46,9 @@ from robustness.study_sections import (
     StudyFile,
 )
 from robustness.trial import BUILT_IN_TRAINABLE, find_trainable
+
+if TYPE_CHECKING:
+    from robustness.training_options import TrainingOptions
 
 __all__ = ["Arm", "Study", "differences", "extends", "load_study", "make_importable", "make_study"]
 
@@ -63,7 +66,7 @@ class Study:
     space: Space
     sampling: Sampling
     training: Mapping[str, Any]
-    """For the built-in trainable every option of `TrainingOptions`, defaults filled in."""
+    """For the built-in trainable the options of `TrainingOptions`, defaults filled in."""
     outcomes: Outcomes
     resources: Resources
     reference: Reference | None
@@ -112,7 +115,9 @@ class Study:
         }
         if self.search is not None:
             spaces = {arm: _plain(space.data) for arm, space in self.spaces.items()}
-            document["search"] = self.search.model_dump(mode="json") | {"spaces": spaces}
+            # Left out where it is off, so that searches begun before there was pruning are still the same study.
+            left_out = {"pruning"} if self.search.pruning is None else None
+            document["search"] = self.search.model_dump(mode="json", exclude=left_out) | {"spaces": spaces}
         if self.finals is not None:
             document["finals"] = self.finals.model_dump(mode="json")
         return document
@@ -139,6 +144,8 @@ def load_study(name_or_path: str, overrides: Sequence[str] = (), check_data: boo
 def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None, check_data: bool = True) -> Study:
     """The study that plain data describes; `source` begins every error's line."""
     data = with_budget(data)
+    if "pruning" in data:
+        raise StudyFileError(f"{source}: pruning: {PRUNING_PLACE}")
     try:
         file = StudyFile.model_validate(data)
     except ValidationError as error:
@@ -234,7 +241,9 @@ def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -
     _check_task_and_model(study, check_data)
     for arm in study.arms:
         _check_arm(arm, study.space_of(arm.label))
-    return replace(study, training=training.model_dump(mode="json"))
+    # Left out where it is off, so that studies begun before there was this option are still the same.
+    left_out = None if training.mixed_precision else {"mixed_precision"}
+    return replace(study, training=training.model_dump(mode="json", exclude=left_out))
 
 
 def _check_name(section: str, options: Mapping[str, Any]) -> None:
@@ -247,7 +256,7 @@ def _check_name(section: str, options: Mapping[str, Any]) -> None:
         raise StudyFileError(f"{section}.name: must be text, found {shown(options['name'])}")
 
 
-def _training(data: Mapping[str, Any]) -> BaseModel:
+def _training(data: Mapping[str, Any]) -> TrainingOptions:
     from robustness.training_options import TrainingOptions
 
     try:

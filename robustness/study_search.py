@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from robustness.errors import StudyFileError, one_of
+from robustness.outcomes import OBJECTIVES
 from robustness.study_sections import Search
 
 if TYPE_CHECKING:
     from robustness.space import Space
     from robustness.study import Study
 
-OBJECTIVES = {"auc": "validation_auc", "accuracy": "validation_accuracy"}
-"""The measure behind each name of an objective."""
+PRUNING_PLACE = (
+    "belongs under `search`; the trials of a sweep are pairs, which are only compared fairly when both run to their end"
+)
 
 
 def with_budget(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,6 +51,11 @@ def check_search(study: Study) -> None:
         for label in given:
             if label not in labels:
                 raise StudyFileError(f"search.{key}.{label}: {one_of('arm', label, labels)}")
+    if study.outcomes.learned_nothing.below is None:
+        raise StudyFileError(
+            "outcomes.learned_nothing: no_better_than_untrained is for sweeps; a study with `search` compares its best "
+            "models and scores no untrained networks: give {below: number}"
+        )
     if study.stop is not None:
         raise StudyFileError("stop: is for sweeps; a study with `search` ends after search.runs")
     if study.sampling.configurations != search.runs:

@@ -45,7 +45,7 @@ class LearnedNothing(Section):
     """When a trial has learned nothing: exactly one of the two keys."""
 
     no_better_than_untrained: float | None = Field(default=None, gt=0, lt=0.5)
-    """0.01: not above the 99 % point of untrained networks judged in the same way. For the built-in trainable."""
+    """0.01: not above the 99 % point of untrained networks judged alike. For sweeps of the built-in trainable."""
     below: float | None = None
     """A fixed number: the metric stays below it."""
 
@@ -125,6 +125,15 @@ class Stop(Section):
     """No stop before so many finished pairs."""
 
 
+class Pruning(Section):
+    """When a run of the search is ended early: its best score is below the median of finished runs at that epoch."""
+
+    startup_runs: int = Field(default=4, ge=1)
+    """How many runs of the arm finish before any is pruned."""
+    warmup_epochs: int = Field(default=5, ge=0)
+    """No run is pruned in its first so many epochs, pre-training included."""
+
+
 class Search(Section):
     """Bayesian optimisation of each arm on its own (`robustness optimize`), in place of a sweep."""
 
@@ -142,6 +151,8 @@ class Search(Section):
     """A study in the same store, from whose best configurations each arm starts; their scores are not used."""
     warm_starts: int = Field(default=2, ge=1)
     """How many configurations each arm takes from there."""
+    pruning: Pruning | None = None
+    """Ends runs early that are behind the median of those before them; left out, every run has all its epochs."""
     spaces: dict[str, str | dict[str, Any]] = {}
     """For arms that search another space than `space`: the name of one, a path, or the space itself."""
     models: dict[str, dict[str, Any]] = {}

@@ -19,6 +19,7 @@ from robustness.bnn.elbo import Loss, negative_elbo, nll
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.posteriors import GaussianPosterior
 from robustness.checkpoints import load_checkpoint, save_checkpoint
+from robustness.devices import forward_precision, to_device
 from robustness.errors import CheckpointError, Diverged, StudyFileError
 from robustness.evaluation import auc, predict, scores
 from robustness.gradient_noise import gradient_sd
@@ -141,11 +142,14 @@ class Run:
     def train_epoch(self, epoch: int, pretraining: bool) -> dict[str, float]:
         """Go through the training set once; gives the loss's terms and the AUC of the epoch's own predictions."""
         order = torch.from_numpy(self.streams.numpy("data_order", epoch).permutation(len(self.train_set)))
+        # Once an epoch: a copy in each step would wait for the device.
+        order_there = to_device(order, self.train_set.device)
         terms, probabilities, labels = [], [], []
-        for step, index in enumerate(order.split(self.batch_size)):  # type: ignore[no-untyped-call]
+        parts = zip(order.split(self.batch_size), order_there.split(self.batch_size), strict=True)  # type: ignore[no-untyped-call]
+        for step, (index, index_there) in enumerate(parts):
             augmentation = self.streams.torch("augmentation", epoch, step) if self.options.augment else None
             images = self.train_set.batch(index, augmentation)
-            target = self.train_set.labels[index.to(self.train_set.device)]
+            target = self.train_set.labels[index_there]
             loss, predicted = self.step(images, target, epoch, step, pretraining)
             terms.append(torch.stack([loss.total, loss.nll, loss.cross_entropy, loss.entropy]) * len(index))
             probabilities.append(predicted)
@@ -167,7 +171,8 @@ class Run:
             draws = self.ensemble.sample(samples, StreamNoise(self.streams, (epoch, step), device=images.device))
         losses, logits = [], []
         for network, draw in zip(self.ensemble.members, draws, strict=True):
-            predicted = network.logits(images, draw)
+            with forward_precision(images.device, self.options.mixed_precision):
+                predicted = network.logits(images, draw).float()
             logits.append(predicted.detach())
             if pretraining:
                 data = nll(predicted, labels)
@@ -192,13 +197,15 @@ class Run:
 
     def evaluate(self, epoch: int, purpose: Literal["evaluation", "diagnostics"] = "evaluation") -> dict[str, float]:
         """AUC, accuracy, NLL and calibration error on the validation set."""
-        probabilities = predict(
-            self.ensemble,
-            self.validation_set,
-            self.options.evaluation_samples,
-            lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, self.validation_set.device),
-            self.options.evaluation_batch_size,
-        )
+        device = self.validation_set.device
+        with forward_precision(device, self.options.mixed_precision):
+            probabilities = predict(
+                self.ensemble,
+                self.validation_set,
+                self.options.evaluation_samples,
+                lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, device),
+                self.options.evaluation_batch_size,
+            )
         return scores(self.validation_set.labels.cpu().numpy(), probabilities)
 
     def sigma_quantiles(self) -> dict[str, float]:

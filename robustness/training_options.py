@@ -36,5 +36,7 @@ class TrainingOptions(BaseModel):
     """Every how many epochs a trial's state is kept, so that a resumed trial goes on from there; 0 is never."""
     device: str = "auto"
     """`auto` takes a GPU where the trial was given one; or `cpu`, `cuda`, `cuda:1`."""
+    mixed_precision: bool = False
+    """Forward passes in bfloat16 (the test of a final model apart): faster on GPUs that have it, less exact."""
     deterministic: bool = False
     """Refuse operations whose result may differ between runs; on a CPU every run is repeatable without it."""

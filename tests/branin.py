@@ -43,6 +43,19 @@ def train(trial: Trial) -> Iterator[EpochResult]:
     yield EpochResult(3, {trial.metric: value / 2})
 
 
+def train_slowly(trial: Trial) -> Iterator[EpochResult]:
+    """Eight epochs, the first of pre-training, in which the score rises to its value; waits as `train_on_signal` does.
+
+    In its last epoch but one it is a little lower, so that the best epoch is not the newest there.
+    """
+    if "folder" in trial.training:
+        wait_for_signal(trial)
+    value = score(trial.hyperparameters)
+    yield EpochResult(1, {trial.metric: 1.0}, pretraining=True)
+    for epoch in range(2, 9):
+        yield EpochResult(epoch, {trial.metric: value * (epoch - (1.5 if epoch == 7 else 0)) / 8, "own": 1.0})
+
+
 def train_with_faults(trial: Trial) -> Iterator[EpochResult]:
     """Too large a rho diverges, too large a learning rate runs out of memory."""
     if trial.hyperparameters["initial_rho"] > -3:
@@ -54,10 +67,14 @@ def train_with_faults(trial: Trial) -> Iterator[EpochResult]:
 
 def train_on_signal(trial: Trial) -> Iterator[EpochResult]:
     """Waits before each run until a file of the run's number is in the folder, so that a test can kill it there."""
+    wait_for_signal(trial)
+    yield from train(trial)
+
+
+def wait_for_signal(trial: Trial) -> None:
     folder = Path(str(trial.training["folder"]))
     (folder / f"{trial.key}.begun".replace("/", "-")).touch()
     wait_for(folder / f"{trial.key}.go".replace("/", "-"))
-    yield from train(trial)
 
 
 def branin_document(trainable: str = "train", **changes: Any) -> dict[str, Any]:

@@ -150,8 +150,21 @@ class TruncatedGaussianPosterior(GaussianPosterior):
     def base_noise(self, samples: int, noise: Noise, layer: int) -> Tensor:
         """eps with each |eps_i| <= threshold: what falls outside is drawn again."""
         generator = noise.generator("weight_noise", layer)
-        device, dtype = self.mean.device, self.mean.dtype
-        accepted = torch.randn(samples, self.size, generator=generator, device=device).to(dtype)
+        eps = torch.randn(samples, self.size, generator=generator, device=self.mean.device).to(self.mean.dtype)
+        on_cpu = self.mean.device.type == "cpu"
+        return self._by_rejection(eps, generator) if on_cpu else self._by_inversion(eps, generator)
+
+    def _by_inversion(self, eps: Tensor, generator: torch.Generator) -> Tensor:
+        """What is outside becomes Phi^-1 of a uniform number: the same distribution, and no count to wait for."""
+        edge = math.erf(self.threshold / math.sqrt(2))
+        uniform = torch.rand(eps.shape, generator=generator, device=eps.device).to(eps.dtype)
+        within = math.sqrt(2) * torch.erfinv((2 * uniform - 1) * edge)
+        # Rounding may take the uniform's ends to the infinities.
+        return torch.where(eps.abs() <= self.threshold, eps, within.clamp(-self.threshold, self.threshold))
+
+    def _by_rejection(self, accepted: Tensor, generator: torch.Generator) -> Tensor:
+        """What is outside is drawn again until nothing is; a GPU would wait for each look at how much is left."""
+        device, dtype = accepted.device, accepted.dtype
         outside = accepted.abs() > self.threshold
         while rejected := int(outside.sum()):
             # About as many candidates as are needed, so that small thresholds do not take hundreds of rounds.

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from robustness.commands.running import add_store_argument
 
 if TYPE_CHECKING:
+    from robustness.progress import Progress
+    from robustness.search_progress import SearchProgress
     from robustness.store.studies import StudyStore
 
 WATCH_EVERY = 2.0
@@ -24,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the progress of one study or of all; 0."""
-    from robustness.progress import Progress, as_json
     from robustness.store import open_store
 
     with open_store(arguments.store, create=False) as store:
@@ -33,35 +34,41 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.watch:
             _watch(studies)
         elif arguments.json:
-            print(json.dumps([as_json(Progress.of(study)) for study in studies], indent=2))
+            print(json.dumps([progress_of(study).as_json() for study in studies], indent=2))
         else:
             for study in studies:
                 _print(study)
     return 0
 
 
+def progress_of(study: StudyStore) -> Progress | SearchProgress:
+    """The progress of a study: pairs of a sweep, or runs and final models of a search."""
+    if study.document().get("search"):
+        from robustness.search_progress import SearchProgress
+
+        return SearchProgress.of(study)
+    from robustness.progress import Progress
+
+    return Progress.of(study)
+
+
 def _print(study: StudyStore) -> None:
     from rich.console import Console
 
-    from robustness.progress import Progress
-
-    progress = Progress.of(study)
+    progress = progress_of(study)
     Console().print(progress.table())
-    for key, status in progress.states.items():
-        if status in ("failed", "timed_out", "out_of_memory"):
-            print(f"{status.replace('_', ' ')}: {key} (robustness sweep {study.name} --only {key} --inline)")
+    for line in progress.complaints():
+        print(line)
 
 
 def _watch(studies: list[StudyStore]) -> None:
     from rich.console import Console, Group
     from rich.live import Live
 
-    from robustness.progress import Progress
-
     with Live(console=Console(), auto_refresh=False) as live:
         while True:
-            progresses = [Progress.of(study) for study in studies]
+            progresses = [progress_of(study) for study in studies]
             live.update(Group(*(progress.table() for progress in progresses)), refresh=True)
-            if all(done == every for done, every in (progress.pairs() for progress in progresses)):
+            if all(progress.done() for progress in progresses):
                 return
             time.sleep(WATCH_EVERY)

@@ -74,11 +74,14 @@ class StartInterrupted(BaseException):
 
 
 class Observer(Protocol):
-    """What an executor tells: for each trial `started`, then its epochs, then `ended`; `started` again for a retry."""
+    """What an executor tells: for each trial `started`, then its epochs, then `ended`; `started` again for a retry.
+
+    What `epoch` gives is why the trial shall end here, as `pruned`; None lets it go on.
+    """
 
     def started(self, key: TrialKey, attempt: int, where: Started) -> None: ...
 
-    def epoch(self, key: TrialKey, result: EpochResult) -> None: ...
+    def epoch(self, key: TrialKey, result: EpochResult) -> str | None: ...
 
     def ended(self, key: TrialKey, ending: Ending) -> None: ...
 

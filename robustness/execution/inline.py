@@ -6,7 +6,7 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
@@ -48,11 +48,16 @@ class InlineExecutor:
         """Run a trial to its end; False if it was given up because of `stop`."""
         for number in range(1, terms.max_attempts + 1):
             observer.started(trial.key, number, Started(this_worker(), "cpu"))
+            begun = time.perf_counter()
             ending: Ending | None = None
-            for event in _with_alarm(trial, terms.trial_timeout):
+            events = _with_alarm(trial, terms.trial_timeout)
+            for event in events:
                 if isinstance(event, EpochResult):
-                    observer.epoch(trial.key, event)
-                    if stop():
+                    reason = observer.epoch(trial.key, event)
+                    if reason is not None:
+                        events.close()
+                        ending = Ending("pruned", reason, time.perf_counter() - begun)
+                    elif stop():
                         return False
                 else:
                     ending = event
@@ -68,7 +73,7 @@ class _Overdue(BaseException):
     """Raised by the alarm; not an `Exception`, so that a trial cannot take it for one of its own."""
 
 
-def _with_alarm(trial: Trial, timeout: float | None) -> Iterator[EpochResult | Ending]:
+def _with_alarm(trial: Trial, timeout: float | None) -> Generator[EpochResult | Ending]:
     """The attempt, ended even inside an epoch when it is overdue, as far as Python code can be interrupted."""
     if timeout is None or threading.current_thread() is not threading.main_thread():
         yield from attempt(trial, timeout)

@@ -27,7 +27,7 @@ from robustness.execution import Ending, Observer, Started, StartInterrupted, Te
 from robustness.execution.attempts import timed_out
 from robustness.execution.connection import cluster, connected, environment
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
-from robustness.trial import EpochResult, Trial, TrialKey
+from robustness.trial import EpochResult, Trial
 
 _GRACE = 2.0
 """Seconds beyond the time-out that a worker has to end by itself between two epochs, before it is killed."""
@@ -96,9 +96,18 @@ class _Run:
         if not self.stopping:
             self.guarded(lambda: self.observer.started(assignment.trial.key, assignment.number, where))
 
-    def epoch(self, key: TrialKey, result: EpochResult) -> None:
-        if not self.stopping:
-            self.guarded(lambda: self.observer.epoch(key, result))
+    def epoch(self, tune_id: str, result: EpochResult) -> bool:
+        """Tell an epoch; whether the observer wants the trial to end with it."""
+        running = self.running.get(tune_id)
+        if self.stopping or running is None:
+            return False
+        wishes: list[str | None] = []
+        self.guarded(lambda: wishes.append(self.observer.epoch(running.assignment.trial.key, result)))
+        reason = wishes[0] if wishes else None
+        if reason is None:
+            return False
+        self.ended(tune_id, Ending("pruned", reason, time.monotonic() - running.begun))
+        return True
 
     def ended(self, tune_id: str, ending: Ending) -> None:
         """Tell the end of a trial, or put it back if it may be tried again; a second word about it is not heard."""
@@ -164,7 +173,7 @@ class _FirstInFirstOut(FIFOScheduler):
 
 
 class _Messenger(tune.Callback):
-    """Passes the workers' reports to the observer, in the driver; nothing is ever raised into Tune."""
+    """Passes starts and ends to the observer, in the driver; nothing is ever raised into Tune."""
 
     def __init__(self, run: _Run) -> None:
         self._run = run
@@ -178,8 +187,6 @@ class _Messenger(tune.Callback):
             return
         if isinstance(event, Started):
             self._run.begun(trial, event)
-        elif isinstance(event, EpochResult):
-            self._run.epoch(self._run.handed_out[trial.trial_id].trial.key, event)
         elif isinstance(event, Ending):
             self._run.ended(trial.trial_id, event)
 
@@ -199,13 +206,17 @@ class _Messenger(tune.Callback):
 
 
 class _Stopper(tune.Stopper):
-    """Ends Tune's run once the driver is stopping."""
+    """Passes epochs to the observer, who may end the trial, and ends Tune's run once the driver is stopping.
+
+    Tune asks it before it tells the callbacks, and between two epochs a worker waits, so an ended one stops at once.
+    """
 
     def __init__(self, run: _Run) -> None:
         self._run = run
 
-    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:  # noqa: ARG002
-        return False
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        event = result.get(EVENT)
+        return isinstance(event, EpochResult) and self._run.epoch(trial_id, event)
 
     def stop_all(self) -> bool:
         return self._run.stopping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -130,6 +131,24 @@ class StudyStore:
             named = zip(MEASURES, usual, strict=True)
             measures = {name: value for name, value in named if value is not None} | (other or {})
             found[TrialKey(configuration, arm, replicate)] = EpochResult(epoch, measures, pretraining, seconds)
+        return found
+
+    def values(self, measure: str) -> dict[TrialKey, dict[int, float]]:
+        """What every epoch that counts showed of one measure, by trial and epoch, where it is a finite number."""
+        column = epochs.c[measure] if measure in MEASURES else epochs.c.measures
+        statement = (
+            self._of_trials(epochs.c.epoch, column)
+            .join(epochs, epochs.c.trial == trials.c.id)
+            .where(~epochs.c.pretraining)
+            .order_by(epochs.c.epoch)
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        found: dict[TrialKey, dict[int, float]] = {}
+        for configuration, arm, replicate, epoch, content in rows:
+            value = content if measure in MEASURES else (content or {}).get(measure)
+            if value is not None and math.isfinite(value):
+                found.setdefault(TrialKey(configuration, arm, replicate), {})[epoch] = value
         return found
 
     def add(self, further: Iterable[Trial]) -> None:

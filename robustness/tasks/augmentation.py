@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
+from robustness.devices import to_device
+
 MOST_PADDING = 0.05
 CROP = (0.9, 1.1)
 
@@ -25,7 +27,7 @@ def augment(images: Tensor, generator: torch.Generator) -> Tensor:
     `generator`, a CPU generator, and as many for each picture whatever they turn out to be.
     """
     theta = random_maps(len(images), generator, aspect=images.shape[3] / images.shape[2])
-    theta = theta.to(device=images.device, dtype=images.dtype)
+    theta = to_device(theta.to(images.dtype), images.device)
     batch, channels, height, width = images.shape
     grid = affine_grid(theta, [batch, channels, height, width], align_corners=False)
     result = grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)

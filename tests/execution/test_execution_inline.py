@@ -8,7 +8,7 @@ from recording import Recording
 from robustness.execution import Terms, never
 from robustness.execution.attempts import is_out_of_memory
 from robustness.execution.inline import InlineExecutor
-from robustness.trial import Trial
+from robustness.trial import EpochResult, Trial, TrialKey
 
 
 def faulty(number: int, fault: str | None, **training: object) -> Trial:
@@ -92,3 +92,20 @@ def test_torch_s_own_allocator_error_is_known() -> None:
         torch.empty(2**56, dtype=torch.float64)
     assert is_out_of_memory(caught.value)
     assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
+
+
+class Pruning(Recording):
+    """An observer that ends every second trial after its second epoch."""
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> str | None:  # type: ignore[override]
+        super().epoch(key, result)
+        return "behind" if key.configuration % 2 and result.epoch == 2 else None
+
+
+def test_the_observer_ends_a_trial_as_pruned_and_its_code_is_left_at_once() -> None:
+    heard = Pruning()
+    trials = (Trial("study", 0, number, "arm", trainable="simulated:quick") for number in range(4))
+    InlineExecutor().run(trials, heard, Terms(trial_timeout=60.0))
+    assert heard.statuses() == {0: "finished", 1: "pruned", 2: "finished", 3: "pruned"}
+    assert [len(epochs) for epochs in heard.epochs.values()] == [3, 2, 3, 2]
+    assert heard.endings[TrialKey(1, "arm")].error == "behind"

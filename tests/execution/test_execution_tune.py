@@ -92,6 +92,20 @@ def test_an_error_in_the_driver_ends_the_run_cleanly_and_is_raised() -> None:
     assert len(heard.endings) == 4
 
 
+def test_the_observer_ends_trials_as_pruned_and_the_worker_goes_on_with_others() -> None:
+    class Pruning(Recording):
+        def epoch(self, key: TrialKey, result: EpochResult) -> str | None:  # type: ignore[override]
+            super().epoch(key, result)
+            return "behind" if key.configuration % 2 and result.epoch == 2 else None
+
+    heard = Pruning()
+    TuneExecutor(workers=1).run(quick(6), heard, Terms())
+    assert heard.statuses() == {number: "pruned" if number % 2 else "finished" for number in range(6)}
+    assert [len(epochs) for epochs in heard.epochs.values()] == [3, 2] * 3
+    assert {ending.error for ending in heard.endings.values()} == {None, "behind"}
+    assert len({where.worker for ((_, where),) in heard.starts.values()}) == 1
+
+
 def test_a_stop_in_the_midst_of_an_epoch_ends_the_run(tmp_path: Path) -> None:
     heard = Recording()
     trials = (

@@ -27,6 +27,7 @@ from robustness.finals import (
 from robustness.finishing import measures_on_test
 from robustness.numbering import number_of
 from robustness.optimize import NOTHING, search
+from robustness.optimize_display import print_results
 from robustness.store import open_store
 from robustness.store.studies import StudyStore
 from robustness.study import Study, make_study
@@ -139,6 +140,32 @@ def test_an_ensemble_has_the_draws_of_all_its_members(trained: tuple[Study, Stud
     assert measures.loc["pair", "test_auc"] == metrics.auc(labels, mean[:, 1])
 
 
+def test_accuracy_as_objective_selects_runs_and_epochs_and_both_measures_are_recorded(
+    trained: tuple[Study, StudyStore], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, store = trained
+    counted = store.epochs()
+    counted = counted[~counted["pretraining"]]
+    by_trial = counted.groupby(["configuration", "arm", "replicate"])
+    best = by_trial["validation_accuracy"].max()
+    frame = store.trials().set_index(["configuration", "arm", "replicate"])
+    trained_ones = [key for key in frame.index if key in best.index and key[1] in ("radial", "deterministic")]
+    assert len(trained_ones) == 9
+    assert (frame.loc[trained_ones, "metric"] == best.loc[trained_ones]).all()
+    # The AUC would have judged otherwise.
+    assert (frame.loc[trained_ones, "metric"] != by_trial["validation_auc"].max().loc[trained_ones]).any()
+    measures = final_measures(store)
+    assert measures[["test_auc", "test_accuracy"]].notna().all(axis=None)
+    for row in measures[measures["arm"].isin(["radial", "deterministic"])].itertuples():
+        epochs = by_trial.get_group((row.configuration, row.arm, row.replicate)).set_index("epoch")
+        assert row.chosen_epoch == epochs["validation_accuracy"].idxmax()
+    print_results(study, store)
+    said = capsys.readouterr().out
+    assert said.count("best validation_accuracy") == 2
+    assert "AUC, 0 % referred" in said
+    assert "accuracy" in said
+
+
 def test_a_second_time_nothing_is_left_to_do(trained: tuple[Study, StudyStore]) -> None:
     study, store = trained
     assert is_done(study, store, finals=True)
@@ -187,3 +214,31 @@ def test_the_command_predicts_with_a_model_that_the_search_left(
     assert "good.png" in said.out
     assert said.err.count("\n") == 1
     assert "bad.png" in said.err
+
+
+def test_real_runs_are_pruned_leave_no_checkpoint_and_the_winner_is_trained_in_full(tmp_path: Path) -> None:
+    study = small_study(
+        arms=["deterministic"],
+        search={
+            "runs": 5,
+            "epochs": 4,
+            "sampler": "random",
+            "pruning": {"startup_runs": 1, "warmup_epochs": 2},
+            "spaces": {"deterministic": POINT_SPACE | {"learning_rate": {"low": 1e-7, "high": 1e-2, "scale": "log"}}},
+        },
+        finals={"replicates": 1},
+        training={"epochs": 5, "pretrain_epochs": 1, "evaluation_samples": 1, "checkpoint_every": 1},
+    )
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        registered = store.register(study, NOTHING)
+        runs = search(study, registered, InlineExecutor())["deterministic"]
+        assert not (tmp_path / "small.checkpoints").exists()
+        assert {run.status for run in runs} == {"finished", "pruned"}
+        lengths = {run.number: max(run.values) for run in runs}
+        assert all(lengths[run.number] == 4 for run in runs if run.status == "finished")
+        assert all(lengths[run.number] == 3 for run in runs if run.status == "pruned")
+        train_finals(study, registered, InlineExecutor())
+        (best,) = winners(study, registered).values()
+        assert best.status == "finished"
+        assert best.score == max(run.score or 0.0 for run in runs)
+        assert list(final_measures(registered)["epoch"]) == [5]

@@ -24,6 +24,10 @@ from robustness.study_search import objective
         ({"search": {"warm_start": "branin"}}, "search.warm_start: names this study itself"),
         ({"sampling": {"configurations": 86}}, "sampling.configurations: leave it out or make it search.runs (10)"),
         ({"stop": {}}, "stop: is for sweeps"),
+        (
+            {"outcomes": {"learned_nothing": {"no_better_than_untrained": 0.01}, "good": {"at_least": 0.8}}},
+            "outcomes.learned_nothing: no_better_than_untrained is for sweeps",
+        ),
         ({"finals": {"arms": ["best"]}}, "finals.arms.0: unknown arm 'best'"),
         ({"search": None, "finals": {}, "sampling": {"configurations": 3}}, "finals: needs `search`"),
     ],
