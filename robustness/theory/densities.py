@@ -17,6 +17,7 @@ which Gauss-Legendre quadrature gives to about twelve digits. For D > 1 the dens
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +58,20 @@ def gaussian_radius_cdf(radius: ArrayLike, dimension: int) -> Values:
     """P(R <= r) for a Gaussian posterior: the regularised incomplete gamma function of D/2 at r^2 / 2."""
     values: Values = special.gammainc(0.5 * dimension, 0.5 * np.square(np.asarray(radius, dtype=float)))
     return values
+
+
+def gaussian_radius_moments(dimension: int) -> tuple[float, float]:
+    """Mean and standard deviation of r for a Gaussian posterior: sqrt 2 Gamma((D+1)/2) / Gamma(D/2), sqrt(D - mean^2).
+
+    For large D they tend to sqrt(D) and 1 / sqrt 2.
+    """
+    mean = math.sqrt(2.0) * math.exp(math.lgamma(0.5 * (dimension + 1)) - math.lgamma(0.5 * dimension))
+    return mean, math.sqrt(dimension - mean * mean)
+
+
+def radial_radius_moments() -> tuple[float, float]:
+    """Mean and standard deviation of r for a radial posterior: sqrt(2 / pi) and sqrt(1 - 2 / pi)."""
+    return math.sqrt(2.0 / math.pi), math.sqrt(1.0 - 2.0 / math.pi)
 
 
 def radial_radius_density(radius: ArrayLike) -> Values:
@@ -103,9 +118,11 @@ def radial_weight_cdf(weight: ArrayLike, dimension: int) -> Values:
         return gaussian_weight_cdf(weight)
     z = np.asarray(weight, dtype=float)
     nodes, weights = _quadrature()
-    theta = 0.5 * math.pi * nodes
+    # In many dimensions all directions are nearly at right angles to the weight's: no more than this is left of theta.
+    end = min(0.5 * math.pi, 12.0 / math.sqrt(dimension))
+    theta = end * nodes
     inner = special.erf(np.abs(z)[..., None] / (math.sqrt(2.0) * np.sin(theta))) * np.cos(theta) ** (dimension - 2)
-    within = math.pi * _direction_constant(dimension) * (inner * weights).sum(axis=-1)
+    within = 2.0 * end * _direction_constant(dimension) * (inner * weights).sum(axis=-1)
     values: Values = 0.5 + 0.5 * np.sign(z) * within
     return values
 
@@ -115,6 +132,7 @@ def _direction_constant(dimension: int) -> float:
     return math.exp(math.lgamma(0.5 * dimension) - math.lgamma(0.5 * (dimension - 1))) / math.sqrt(math.pi)
 
 
+@cache
 def _quadrature() -> tuple[Values, Values]:
     """Gauss-Legendre nodes and weights on the interval from 0 to 1."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
