@@ -21,7 +21,7 @@ and a column for each measure.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,8 @@ class StudyFrames:
     trials: pd.DataFrame
     configurations: pd.DataFrame
     epochs: pd.DataFrame
+    curves: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """The store's own frame of curves, of the project's own trainables alone: a user's may have millions of steps."""
     stopped: Mapping[str, Any] | None = None
     """The note of a sweep that ended on evidence: `arms`, `outcome`, `pairs`, `difference`, `low`, `high`, `level`."""
 
@@ -106,6 +108,7 @@ def load_frames(study: StudyStore) -> StudyFrames:
         trials=pd.DataFrame(),
         configurations=drawn[_in_space_order(names, document.get("space"))],
         epochs=_sorted(epochs, arms, ["epoch"]),
+        curves=study.curves() if str(document["trainable"]).startswith("robustness.") else pd.DataFrame(),
         stopped=study.note("stopped") or None,
     )
     object.__setattr__(frames, "trials", _sorted(_summarised(stored, frames), arms, []))

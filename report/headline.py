@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from report.comparison import Sample, comparisons, outcome_counts
 from report.frames import StudyFrames, load_frames
 from report.judging import OUTCOMES, judge, thresholds
+from report.own_results import own_results, stands_alone
 from robustness.store import StudyStore
 
 SIGNIFICANT = 0.05
@@ -28,22 +31,30 @@ def headline(study: StudyStore | StudyFrames) -> str:
     limits = thresholds(frames)
     judged = judge(frames, limits)
     sample = Sample.of(frames)
+    own = own_results(frames)
+    told = [str(sentence) for found in own.values() for sentence in found["sentences"]]
+    if stands_alone(own):
+        return "\n".join([*told, *_left_out(judged)])
     arms = outcome_counts(judged, limits, frames, sample)
-    lines = verdict(frames, arms, comparisons(judged, frames, sample))
+    lines = [*told, *verdict(frames, arms, comparisons(judged, frames, sample))]
     other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
     known = {arm: found for arm, found in arms.items() if found["paired"]}
     if known:
         shares = _shares({arm: found[other] for arm, found in known.items()}, other, frames.stopped is None)
         scores = ", ".join(f"{arm} {found['best']:.3f}" for arm, found in known.items())
         lines.append(f"{shares}; best {frames.metric}: {scores}.")
+    limit = limits.learned_nothing[frames.rule]
+    return "\n".join([*lines, *_left_out(judged), *([] if limit.known else [f"note: {limit.why}"])])
+
+
+def _left_out(judged: pd.DataFrame) -> list[str]:
+    """A line for each reason for which trials do not count."""
     counts = judged.loc[~judged["counted"], "reason"].value_counts()
-    lines += [
+    return [
         f"left out: {counts[reason]} {'trial' if counts[reason] == 1 else 'trials'} {words}"
         for reason, words in LEFT_OUT.items()
         if reason in counts
     ]
-    limit = limits.learned_nothing[frames.rule]
-    return "\n".join([*lines, *([] if limit.known else [f"note: {limit.why}"])])
 
 
 def _shares(found: Mapping[str, Mapping[str, Any]], outcome: str, intervals: bool = True) -> str:

@@ -17,8 +17,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from report.frames import StudyFrames
+from report.gradient_noise import gradient_noise
+from report.soap_bubble import soap_bubble
 
-KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {}
+KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {
+    "soap_bubble": soap_bubble,
+    "gradient_noise": gradient_noise,
+}
 """The kinds of studies, in the order in which they speak."""
 
 

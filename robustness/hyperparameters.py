@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from robustness.documents import shown
@@ -46,7 +46,12 @@ HYPERPARAMETERS: dict[str, Kind] = {
 }
 
 
-def check_hyperparameters(options: Options, own_methods: bool, known: Mapping[str, Kind] = HYPERPARAMETERS) -> None:
+def check_hyperparameters(
+    options: Options,
+    own_methods: bool,
+    known: Mapping[str, Kind] = HYPERPARAMETERS,
+    needed: Sequence[str] = ("optimizer", "learning_rate"),
+) -> None:
     """Raise unless every option is known, has fitting values, and what training cannot do without is always given.
 
     Names that only a user's own method could know pass if there is one among the arms.
@@ -60,7 +65,7 @@ def check_hyperparameters(options: Options, own_methods: bool, known: Mapping[st
         for value in _extremes(option):
             if not kind.fits(value):
                 raise SearchSpaceError(f"{path}: must be {kind.words}, found {shown(value)}")
-    for name in ("optimizer", "learning_rate"):
+    for name in needed:
         if name not in always_given(options):
             raise SearchSpaceError(f"{name}: is missing: every configuration needs it")
 

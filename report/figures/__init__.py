@@ -12,12 +12,14 @@ from report.analysis import Analysis, analyse
 from report.figures.budget import budget_section
 from report.figures.curves import curves_section
 from report.figures.dynamics import dynamics_section
+from report.figures.gradient_noise import gradient_noise_section
 from report.figures.left_out import left_out_section
 from report.figures.material import Material
 from report.figures.outcomes import outcomes_section
 from report.figures.pairs import pairs_section
 from report.figures.profiles import profiles_section
 from report.figures.sensitivity import importance_section, sensitivity_section
+from report.figures.soap_bubble import soap_bubble_section
 from report.figures.style import Section, drawing
 from report.figures.timeline import timeline_section
 from report.figures.winners import reference_section, variance_section, winners_section
@@ -28,7 +30,7 @@ from robustness.store import StudyStore
 
 Maker: TypeAlias = Callable[[Material], Section | None]
 
-OWN_SECTIONS: tuple[Maker, ...] = ()
+OWN_SECTIONS: tuple[Maker, ...] = (soap_bubble_section, gradient_noise_section)
 """Of studies of a kind of their own (`report.own_results`)."""
 FRACTION_SECTIONS: tuple[Maker, ...] = (
     outcomes_section,

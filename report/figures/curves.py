@@ -11,15 +11,18 @@ from matplotlib.figure import Figure
 
 from report.figures.material import Material
 from report.figures.style import OUTCOME_COLOURS, OUTCOME_WORDS, Numbers, Picture, Section, panel, text
+from report.own_results import stands_alone
 
 MOST_CURVES = 150
 """More are not told apart by eye; a panel then shows an even sample, and says so."""
 
 
 def curves_section(material: Material) -> Section | None:
-    """The learning curves; None if no epoch has the study's metric."""
+    """The learning curves; None if no epoch has the study's metric, or nothing is trained in a single epoch."""
     epochs = material.epochs
     if material.metric not in epochs.columns:
+        return None
+    if stands_alone(material.analysis) and (epochs["epoch"] == 1).all():
         return None
     counted = epochs.loc[~epochs["pretraining"] & np.isfinite(epochs[material.metric])]
     judged = material.trials.dropna(subset=["outcome"])
