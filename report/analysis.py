@@ -90,7 +90,8 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
         sentences += verdict(frames, arms, paired)
     return {
         "study": frames.name,
-        "complete": not judged["status"].isin(OPEN).any(),
+        "complete": not judged["status"].isin(OPEN).any()
+        and all(found.get("complete", True) for found in own.values()),
         "metric": frames.metric,
         "epoch": frames.rule,
         "primary": frames.primary,
@@ -239,6 +240,8 @@ def _dependence(
     for first, second in combinations(frames.arms, 2):
         tried = []
         scores = score_pairs(judged, first, second, frames.rule)
+        if scores.empty:
+            continue
         for limit in sorted({*np.linspace(*ends, CHOICES).tolist(), own}):
             entry = at_threshold(scores, frames.primary, limit, sample, inclusive)
             keys = ("threshold", "difference", "low", "high", "p_value")

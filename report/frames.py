@@ -21,14 +21,16 @@ and a column for each measure.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from robustness.store import StudyStore
+from robustness.trial import TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
@@ -51,6 +53,8 @@ class StudyFrames:
     epochs: pd.DataFrame
     stopped: Mapping[str, Any] | None = None
     """The note of a sweep that ended on evidence: `arms`, `outcome`, `pairs`, `difference`, `low`, `high`, `level`."""
+    predictions: Mapping[TrialKey, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+    """What final models say of the test set: `labels` [n], `patients` [n], `probabilities` [draws, n, classes]."""
 
     @cached_property
     def arms(self) -> list[str]:
@@ -107,6 +111,8 @@ def load_frames(study: StudyStore) -> StudyFrames:
         configurations=drawn[_in_space_order(names, document.get("space"))],
         epochs=_sorted(epochs, arms, ["epoch"]),
         stopped=study.note("stopped") or None,
+        # Only a search has final models, and a sweep's report need not wait for them.
+        predictions=study.predictions("test") if document.get("search") else {},
     )
     object.__setattr__(frames, "trials", _sorted(_summarised(stored, frames), arms, []))
     return frames
