@@ -86,6 +86,12 @@ def final_cautions(frames: StudyFrames, found: Mapping[str, Any], strange: Seque
             f"One model each of {', '.join(single)}: how much another training would change their figures is not "
             "known, and intervals leave it out."
         )
+    told += [
+        f"That {favoured(entry)} has a higher AUC than {_other(entry)} holds as the one comparison that was planned; "
+        f"as one of all {len(found['comparisons'])} pairs it is not shown (by Holm {p_words(entry['p_among_all'])})."
+        for entry in found["comparisons"]
+        if favoured(entry) and entry["p_among_all"] >= SIGNIFICANT
+    ]
     told.append("Each arm was tuned once: errors and intervals leave out that another search may choose otherwise.")
     if found["reference"]:
         task, model = frames.document.get("task") or {}, frames.document.get("model") or {}

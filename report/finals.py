@@ -71,10 +71,15 @@ def _weights(tested: Tested, resamples: int) -> NDArray[np.float64]:
 
 
 def _aucs(tested: Tested, model: FinalModel, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[1 + resamples, grid]; NaN beyond nothing referred if the model is equally sure of everything."""
+    """[1 + resamples, grid]; NaN beyond nothing referred if the model is equally sure of everything.
+
+    Resamples of one patient would all be alike and claim to be certain: they are NaN, too.
+    """
     fractions = GRID if model.refers else GRID[:1]
     found = np.full((len(weights), len(GRID)), math.nan)
-    found[:, : len(fractions)] = referred_aucs(tested.labels, model.mean, model.uncertainty, fractions, weights)
+    rows = len(weights) if len(np.unique(tested.patients)) > 1 else 1
+    arrays = (tested.labels, model.mean, model.uncertainty)
+    found[:rows, : len(fractions)] = referred_aucs(*arrays, fractions, weights[:rows])
     return found
 
 
@@ -82,15 +87,14 @@ def _arm(
     frames: StudyFrames, tested: Tested, models: Sequence[FinalModel], samples: NDArray[np.float64]
 ) -> dict[str, Any]:
     """What an arm's models show; samples [models, 1 + resamples, grid]."""
-    one_patient = len(np.unique(tested.patients)) < 2
     means = samples.mean(axis=0)
-    low, high = (_over_resamples(means[1:], point, one_patient) for point in (0.025, 0.975))
+    low, high = (_over_resamples(means[1:], point) for point in (0.025, 0.975))
     reference = ((frames.document.get("reference") or {}).get("auc_after_referral") or {}).get(models[0].key.arm)
     aucs = []
     for fraction in REFERRED:
         place = GRID.index(fraction)
         spread = means[1:, place][np.isfinite(means[1:, place])]
-        error = float(spread.std(ddof=1)) if len(spread) > 1 and not one_patient else math.nan
+        error = float(spread.std(ddof=1)) if len(spread) > 1 else math.nan
         values = samples[:, 0, place]
         aucs.append(
             {
@@ -142,7 +146,7 @@ def comparisons(
     """Every two arms: the difference of their mean AUCs at each referred fraction, tested where nothing is referred.
 
     Samples [models, 1 + resamples, grid] of each arm; the same resamples of patients for all, so they are paired.
-    `p_adjusted` is Holm's over all pairs but the planned one, which stands by itself.
+    `p_adjusted` is Holm's over all pairs but the planned one, which stands by itself; `p_among_all` counts it in.
     """
     found: list[dict[str, Any]] = []
     for first, second in combinations(samples, 2):
@@ -155,19 +159,21 @@ def comparisons(
             )
             at.append({"referred": fraction, **{name: _number(value) for name, value in vars(told).items()}})
         found.append({"arms": [first, second], **{name: at[0][name] for name in at[0] if name != "referred"}, "at": at})
+    tested = [entry for entry in found if entry["p_value"] is not None]
     # What is asked before the data is seen is one test; what is looked for among all pairs pays for the looking.
-    others = [entry for entry in found if entry["p_value"] is not None and set(entry["arms"]) != set(planned or ())]
+    others = [entry for entry in tested if set(entry["arms"]) != set(planned or ())]
     for entry in found:
-        entry["p_adjusted"] = entry["p_value"]
-    for entry, value in zip(others, holm([entry["p_value"] for entry in others]), strict=True):
-        entry["p_adjusted"] = value
+        entry["p_adjusted"] = entry["p_among_all"] = entry["p_value"]
+    for key, family in (("p_among_all", tested), ("p_adjusted", others)):
+        for entry, value in zip(family, holm([entry["p_value"] for entry in family]), strict=True):
+            entry[key] = value
     return found
 
 
-def _over_resamples(samples: NDArray[np.float64], point: float, unknown: bool) -> list[float | None]:
+def _over_resamples(samples: NDArray[np.float64], point: float) -> list[float | None]:
     """The quantile over resamples [resamples, grid] of each column, those without a value left out."""
     columns = [column[np.isfinite(column)] for column in samples.T]
-    return [None if unknown or len(column) < 2 else float(np.quantile(column, point)) for column in columns]
+    return [None if len(column) < 2 else float(np.quantile(column, point)) for column in columns]
 
 
 def _mean(values: Sequence[float]) -> dict[str, float | None]:

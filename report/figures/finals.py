@@ -72,7 +72,11 @@ def compared_section(material: Material) -> Section | None:
         "Each arm is the mean over its models. The 95 % intervals in brackets count both the test set's patients, "
         "resampled alike for both arms, and how the models of an arm differ (Student's, with the degrees of freedom of "
         "Welch and Satterthwaite). The test is of the AUC with nothing referred; p is Holm's over all pairs"
-        + (", but for the one that the study asks about." if found["planned"] else "."),
+        + (
+            ", but for the one that was planned: " + " against ".join(text(arm, 40) for arm in found["planned"]) + "."
+            if found["planned"]
+            else "."
+        ),
     )
     return Section("compared", "Arm against arm", reading, (), Numbers(columns, tuple(rows)), notes)
 

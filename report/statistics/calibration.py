@@ -54,7 +54,7 @@ def calibration_buckets(
         clusters, pictures = len(np.unique(who[inside])), len(np.unique(picture[inside]))
         sure = float(clusters)
         if 0 < share < 1 and clusters > 1:
-            variance = float((residuals**2).sum()) / count**2 * clusters / (clusters - 1)
+            variance = float((residuals**2).sum()) / count**2
             sure = min(share * (1 - share) / variance, float(pictures)) if variance > 0 else float(clusters)
         interval = wilson(share, sure)
         mean = float(given[inside].mean())
