@@ -31,7 +31,7 @@ from report.comparison import (
     side_by_side,
 )
 from report.frames import StudyFrames, load_frames
-from report.headline import SIGNIFICANT, verdict
+from report.headline import verdict
 from report.judging import OPEN, OUTCOMES, SUMMARIES, Thresholds, judge, thresholds
 from report.left_out import left_out
 from report.own_results import own_results, stands_alone
@@ -40,6 +40,7 @@ from report.statistics.budget import REACHED, budget_band, budget_sizes, trials_
 from report.statistics.profiles import above, area, profile_band
 from report.statistics.proportions import mean_interval
 from report.statistics.variance import variance_parts
+from report.words import SIGNIFICANT
 from robustness.store import StudyStore
 
 GRID = 201
@@ -90,7 +91,8 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
         sentences += verdict(frames, arms, paired)
     return {
         "study": frames.name,
-        "complete": not judged["status"].isin(OPEN).any(),
+        "complete": not judged["status"].isin(OPEN).any()
+        and all(found.get("complete", True) for found in own.values()),
         "metric": frames.metric,
         "epoch": frames.rule,
         "primary": frames.primary,
@@ -239,6 +241,8 @@ def _dependence(
     for first, second in combinations(frames.arms, 2):
         tried = []
         scores = score_pairs(judged, first, second, frames.rule)
+        if scores.empty:
+            continue
         for limit in sorted({*np.linspace(*ends, CHOICES).tolist(), own}):
             entry = at_threshold(scores, frames.primary, limit, sample, inclusive)
             keys = ("threshold", "difference", "low", "high", "p_value")

@@ -8,7 +8,7 @@ from report.figures.material import Material
 from report.figures.style import text
 from report.headline import decided
 from report.judging import OPEN
-from report.own_results import stands_alone
+from report.own_results import own_cautions, stands_alone
 
 FEW_PAIRS = 30
 MANY_LEFT_OUT = 0.05
@@ -20,7 +20,8 @@ NARROW = 0.1
 def cautions(material: Material) -> list[str]:
     """One sentence for each thing that weakens the verdict; none if nothing does."""
     if stands_alone(material.analysis):
-        return [*_incomplete(material), *_left_out(material)]
+        own = own_cautions(material.analysis)
+        return [*_incomplete(material), *(_left_out(material) if own is None else own)]
     return [
         *_incomplete(material),
         *_few(material),

@@ -10,6 +10,7 @@ import pandas as pd
 
 from report.figures.material import Material
 from report.figures.style import OUTCOME_WORDS, number, text
+from report.search_table import search_caption, search_rows
 
 MOST_ROWS = 1000
 """More would make the file heavy; the CSV has them all."""
@@ -26,7 +27,15 @@ class ConfigurationTable:
 
 
 def configuration_table(material: Material) -> ConfigurationTable:
-    """One row for each configuration and replicate: its hyperparameters, then each arm's score and outcome."""
+    """One row for each configuration and replicate: its hyperparameters, then each arm's score and outcome.
+
+    A search, in which each arm has configurations of its own, has one row for each trial.
+    """
+    if "search" in material.analysis:
+        heads, lines, count = search_rows(material, MOST_ROWS)
+        told = f"{count} trials are planned" if count != 1 else "One trial is planned"
+        told += f"; the first {MOST_ROWS} are in this table and all in the CSV." if count > MOST_ROWS else "."
+        return ConfigurationTable(heads, lines, search_caption(material), told)
     trials = material.trials
     repeated = bool((trials["replicate"] > 0).any())
     keys = ["configuration", "replicate"]
@@ -53,7 +62,7 @@ def configuration_table(material: Material) -> ConfigurationTable:
     columns += [part for arm in names for part in (text(arm, 40), f"{text(arm, 40)} outcome")]
     if len(names) == 2:
         columns.append(f"{text(names[1], 30)} − {text(names[0], 30)}")
-    caption = f"{material.metric_words} at the {material.epoch} epoch."
+    caption = f"Each configuration with every arm; {material.metric_words} at the {material.epoch} epoch."
     return ConfigurationTable(tuple(columns), tuple(rows), caption, _reading(material, len(index), len(shown)))
 
 

@@ -27,8 +27,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from robustness.store import StudyStore
+from robustness.trial import TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
@@ -53,6 +55,8 @@ class StudyFrames:
     """The store's own frame of curves, of the project's own trainables alone: a user's may have millions of steps."""
     stopped: Mapping[str, Any] | None = None
     """The note of a sweep that ended on evidence: `arms`, `outcome`, `pairs`, `difference`, `low`, `high`, `level`."""
+    predictions: Mapping[TrialKey, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+    """What final models say of the test set: `labels` [n], `patients` [n], `probabilities` [draws, n, classes]."""
 
     @cached_property
     def arms(self) -> list[str]:
@@ -110,6 +114,8 @@ def load_frames(study: StudyStore) -> StudyFrames:
         epochs=_sorted(epochs, arms, ["epoch"]),
         curves=study.curves() if str(document["trainable"]).startswith("robustness.") else pd.DataFrame(),
         stopped=study.note("stopped") or None,
+        # Only a search has final models, and a sweep's report need not wait for them.
+        predictions=study.predictions("test") if document.get("search") else {},
     )
     object.__setattr__(frames, "trials", _sorted(_summarised(stored, frames), arms, []))
     return frames

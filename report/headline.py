@@ -11,9 +11,8 @@ from report.comparison import Sample, comparisons, outcome_counts
 from report.frames import StudyFrames, load_frames
 from report.judging import OUTCOMES, judge, thresholds
 from report.own_results import own_results, stands_alone
+from report.words import SIGNIFICANT, p_words, percent, share
 from robustness.store import StudyStore
-
-SIGNIFICANT = 0.05
 
 DID = {"learned_nothing": "learned nothing", "good": "was good"}
 LEFT_OUT = {
@@ -65,29 +64,6 @@ def _shares(found: Mapping[str, Mapping[str, Any]], outcome: str, intervals: boo
         words = f" {DID[outcome]}" if first else ""
         parts.append(f"{arm}{words} in {share(entry, '95 % interval ' if first else '', intervals)}")
     return ", ".join(parts)
-
-
-def share(found: Mapping[str, Any], name: str = "95 % interval ", intervals: bool = True) -> str:
-    """`8 of 12 (67 %, 95 % interval 39-86 %)`; without the interval where there is none, or it is not wanted."""
-    if not found["of"]:
-        return "0 of 0"
-    text = f"{found['count']} of {found['of']} ({percent(found['fraction'])} %"
-    if not intervals or str(found["interval"]).startswith("none"):
-        return f"{text})"
-    return f"{text}, {name}{percent(found['low'])}-{percent(found['high'])} %)"
-
-
-def percent(value: float) -> str:
-    """A share in per cent without digits behind the point, as sentences use it."""
-    return f"{100 * value:.0f}"
-
-
-def p_words(value: float) -> str:
-    """`p = 0.031`, or in powers of ten below a thousandth."""
-    if value >= 0.001:
-        return f"p = {value:.2g}" if value < 0.995 else "p = 1"
-    mantissa, exponent = f"{value:.1e}".split("e")
-    return f"p = {mantissa}e{int(exponent)}"
 
 
 def decided(entry: Mapping[str, Any]) -> str | None:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from report.comparison import Sample, compare_pairs, has_outcome
 from report.frames import StudyFrames
-from report.headline import SIGNIFICANT
 from report.judging import OPEN
+from report.words import SIGNIFICANT
 
 MOST_ERRORS = 5
 

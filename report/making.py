@@ -15,6 +15,7 @@ import yaml
 
 from report.figures.style import Numbers, text
 from report.frames import StudyFrames
+from robustness.ensembles import FROM_MEMBERS
 
 MAIN_PACKAGES = ("python", "robustness-study", "torch", "numpy", "pandas", "ray", "optuna")
 MOST_ERRORS = 50
@@ -37,7 +38,7 @@ def how_it_was_made(frames: StudyFrames) -> Making:
     versions = {str(name): str(version) for name, version in (frames.provenance.get("versions") or {}).items()}
     return Making(
         facts=tuple((term, value) for term, value in _facts(frames, versions) if value),
-        commands=_commands(frames.name),
+        commands=_commands(frames),
         document=yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100),
         versions=tuple(versions.items()),
         errors=_errors(frames.trials),
@@ -51,7 +52,7 @@ def _facts(frames: StudyFrames, versions: dict[str, str]) -> list[tuple[str, str
     gpus = ", ".join(str(gpu) for gpu in hardware.get("gpus") or []) or "no GPU"
     machine = [hardware.get("processor"), f"{hardware.get('cores')} cores", _memory(hardware.get("memory")), gpus]
     devices = sorted({text(device, 60) for device in frames.trials["device"].dropna()})
-    workers = frames.trials["worker"].nunique()
+    workers = frames.trials.loc[frames.trials["worker"] != FROM_MEMBERS, "worker"].nunique()
     started, ended = frames.trials["started"].min(), frames.trials["ended"].max()
     hours = float(frames.trials["seconds"].sum()) / 3600
     return [
@@ -59,7 +60,9 @@ def _facts(frames: StudyFrames, versions: dict[str, str]) -> list[tuple[str, str
         ("Hash of the study", str(provenance.get("hash", ""))),
         ("Task", _pairs(document.get("task"))),
         ("Model", _pairs(document.get("model"))),
-        ("Configurations", _pairs(sampling)),
+        ("Configurations", "" if document.get("search") else _pairs(sampling)),
+        ("Search", _pairs({k: v for k, v in (document.get("search") or {}).items() if k not in ("spaces", "models")})),
+        ("Final models", _pairs(document.get("finals"))),
         ("Seed", str(provenance.get("seed"))),
         ("Training", _pairs(document.get("training"))),
         ("Main versions", ", ".join(f"{name} {versions[name]}" for name in MAIN_PACKAGES if name in versions)),
@@ -81,9 +84,10 @@ def _cost(hours: float, resources: Any) -> str:
     return told
 
 
-def _commands(name: str) -> tuple[str, ...]:
-    file = shlex.quote(name)
-    return (f"robustness sweep {file}", f"robustness report {file}")
+def _commands(frames: StudyFrames) -> tuple[str, ...]:
+    file = shlex.quote(frames.name)
+    run = "optimize" if frames.document.get("search") else "sweep"
+    return (f"robustness {run} {file}", f"robustness report {file}")
 
 
 def _memory(told: Any) -> str:

@@ -8,6 +8,8 @@ that becomes part of the report's JSON under the entry's name. It has at least
 | `sentences` | what the study shows; they open the page |
 | `alone` | whether fractions of configurations say nothing here, so that the page goes without them |
 
+and may have `cautions`, sentences on what weakens it, and `complete`, whether it has all that the study asks for.
+
 A section that draws it reads `material.analysis[name]` and is listed in `report.figures.OWN_SECTIONS`.
 """
 
@@ -16,11 +18,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from report.finals import final_results
 from report.frames import StudyFrames
 from report.gradient_noise import gradient_noise
+from report.search import search_results
 from report.soap_bubble import soap_bubble
 
 KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {
+    "finals": final_results,
+    "search": search_results,
     "soap_bubble": soap_bubble,
     "gradient_noise": gradient_noise,
 }
@@ -36,3 +42,9 @@ def own_results(frames: StudyFrames) -> dict[str, Mapping[str, Any]]:
 def stands_alone(results: Mapping[str, Any]) -> bool:
     """Whether the analysis of a study goes without fractions of configurations."""
     return any(results[name]["alone"] for name in KINDS if name in results)
+
+
+def own_cautions(results: Mapping[str, Any]) -> list[str] | None:
+    """What the kinds of an analysed study say against themselves; None if none of them looks for it."""
+    found = [results[name]["cautions"] for name in KINDS if name in results and "cautions" in results[name]]
+    return [sentence for cautions in found for sentence in cautions] if found else None

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MEMBERS = {"deep_ensemble": "deterministic", "radial_ensemble": "radial"}
 """For each ensemble the method of its members."""
 USUAL_MEMBERS = 3
+FROM_MEMBERS = "from trained members"
+"""What stands in the store for the worker of an ensemble that was not trained itself."""
 
 
 def members_of(study: Study) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robustness.ensembles import combine, final_counts, members_of, size_of
+from robustness.ensembles import FROM_MEMBERS, combine, final_counts, members_of, size_of
 from robustness.execution import Executor, never
 from robustness.numbering import arm_places, number_of, read_number
 from robustness.optimize import NOTHING, runs_in, search_of, trial_of
@@ -149,7 +149,7 @@ def make_ensembles(study: Study, store: StudyStore) -> None:
                 store.add([trial])
             store.save_predictions(trial.key, SPLIT, arrays)
             with store.writer() as writer:
-                writer.started(trial.key, 1, "from trained members", "cpu")
+                writer.started(trial.key, 1, FROM_MEMBERS, "cpu")
                 writer.epoch(trial.key, EpochResult(1, measures))
                 writer.ended(trial.key, "finished", seconds=0.0)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from robustness.execution import Started
-from robustness.metrics import REFERRED
 from robustness.optimize import search_of
 from robustness.outcomes import Outcome
 from robustness.proposals import Run
@@ -14,9 +14,6 @@ from robustness.store.studies import StudyStore
 from robustness.study import Study
 from robustness.study_search import objective
 from robustness.trial import EpochResult, Status, TrialKey
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class SearchLines:
@@ -56,36 +53,43 @@ class FinalLines:
 
 
 def print_results(study: Study, store: StudyStore) -> None:
-    """The best run of each arm, and a table of the final models where there are any."""
-    from robustness.finals import final_measures, winners
+    """The best run of each arm and, where there are final models, a table of them and what they show."""
+    from report.analysis import analyse
+    from robustness.finals import winners
 
     for arm, run in winners(study, store).items():
         values = ", ".join(f"{name} {_cell(value)}" for name, value in run.hyperparameters.items())
         print(f"{arm}: best {objective(study)} {run.score:.3f} in run {run.number + 1}: {values}")
-    measures = final_measures(store)
-    if "test_auc" in measures:
-        _print_table(measures)
+    finals = analyse(store).results.get("finals")
+    if finals is not None:
+        _print_table(finals)
+        print(finals["sentences"][0])
 
 
-def _print_table(measures: pd.DataFrame) -> None:
+def _print_table(finals: Mapping[str, Any]) -> None:
+    """The table of `report.finals`; a single network without draws is equally sure of everything and refers nothing."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table("arm", box=None, pad_edge=False)
-    for percent in (round(100 * fraction) for fraction in REFERRED):
-        table.add_column(f"AUC, {percent} % referred", justify="right")
+    for fraction in finals["referred"]:
+        table.add_column(f"AUC, {100 * fraction:.0f} % referred", justify="right")
     for name in ("accuracy", "NLL", "calibration error", "s an epoch", "parameters"):
         table.add_column(name, justify="right")
-    for arm, rows in measures.groupby("arm", sort=False):
-        means = rows.mean(numeric_only=True)
-        aucs = [_with_error(means, f"test_auc_{round(100 * fraction)}") for fraction in REFERRED]
-        others = [f"{means[f'test_{name}']:.3f}" for name in ("accuracy", "nll", "calibration_error")]
-        table.add_row(str(arm), *aucs, *others, f"{means['seconds_per_epoch']:.2f}", f"{means['parameters']:,.0f}")
+    for arm, found in finals["arms"].items():
+        aucs = [_with_error(each) if found["refers"] or not each["referred"] else "–" for each in found["auc"]]
+        formats = {"accuracy": ".3f", "nll": ".3f", "calibration_error": ".3f", "seconds_per_epoch": ".2f"}
+        others = [_number(found[name]["mean"], form) for name, form in (*formats.items(), ("parameters", ",.0f"))]
+        table.add_row(arm, *aucs, *others)
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
-def _with_error(means: Any, name: str) -> str:
-    return f"{means[name]:.3f} ± {means[f'{name}_error']:.3f}"
+def _with_error(auc: Mapping[str, Any]) -> str:
+    return f"{_number(auc['mean'], '.3f')} ± {_number(auc['error'], '.3f')}"
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
 
 
 def _word(status: Status) -> str:

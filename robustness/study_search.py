@@ -39,9 +39,10 @@ def check_search(study: Study) -> None:
     """Raise StudyFileError where `search` or `finals` does not fit the rest of a study."""
     labels = [arm.label for arm in study.arms]
     if study.finals is not None:
-        for position, label in enumerate(study.finals.arms or ()):
-            if label not in labels:
-                raise StudyFileError(f"finals.arms.{position}: {one_of('arm', label, labels)}")
+        for key, chosen in (("arms", study.finals.arms), ("planned", study.finals.planned)):
+            for position, label in enumerate(chosen or ()):
+                if label not in labels:
+                    raise StudyFileError(f"finals.{key}.{position}: {one_of('arm', label, labels)}")
     if study.search is None:
         if study.finals is not None:
             raise StudyFileError("finals: needs `search`, which finds the configurations of final models")

@@ -166,6 +166,8 @@ class Finals(Section):
     """How many models of each arm, each from its own start; may be raised later."""
     arms: list[str] | None = Field(default=None, min_length=1)
     """The arms that get final models; all if left out."""
+    planned: list[str] | None = Field(default=None, min_length=2, max_length=2)
+    """The two arms whose comparison the study is made for: one test, which pays nothing for looking at all pairs."""
 
 
 class Reference(Section):

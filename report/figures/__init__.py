@@ -12,15 +12,19 @@ from report.analysis import Analysis, analyse
 from report.figures.budget import budget_section
 from report.figures.curves import curves_section
 from report.figures.dynamics import dynamics_section
+from report.figures.finals import compared_section, finals_section
 from report.figures.gradient_noise import gradient_noise_section
 from report.figures.left_out import left_out_section
 from report.figures.material import Material
 from report.figures.outcomes import outcomes_section
 from report.figures.pairs import pairs_section
 from report.figures.profiles import profiles_section
+from report.figures.referral import calibration_section, referral_section
+from report.figures.search import history_section, slices_section, winning_section
 from report.figures.sensitivity import importance_section, sensitivity_section
 from report.figures.soap_bubble import soap_bubble_section
 from report.figures.style import Section, drawing
+from report.figures.thumbnails import thumbnails_section
 from report.figures.timeline import timeline_section
 from report.figures.winners import reference_section, variance_section, winners_section
 from report.frames import StudyFrames
@@ -30,7 +34,18 @@ from robustness.store import StudyStore
 
 Maker: TypeAlias = Callable[[Material], Section | None]
 
-OWN_SECTIONS: tuple[Maker, ...] = (soap_bubble_section, gradient_noise_section)
+OWN_SECTIONS: tuple[Maker, ...] = (
+    finals_section,
+    compared_section,
+    referral_section,
+    calibration_section,
+    thumbnails_section,
+    winning_section,
+    history_section,
+    slices_section,
+    soap_bubble_section,
+    gradient_noise_section,
+)
 """Of studies of a kind of their own (`report.own_results`)."""
 FRACTION_SECTIONS: tuple[Maker, ...] = (
     outcomes_section,

@@ -46,7 +46,8 @@ def dynamics_section(material: Material) -> Section | None:
                 rows.append((text(arm, 60), words, number(float(middle.iloc[0])), number(float(middle.iloc[-1]))))
     if not pictures:
         return None
-    notes = ["Bands hold the middle 80 % of the trials of complete pairs, dotted lines are their medians."]
+    of = "all trials" if kept.empty else "the trials of complete pairs"
+    notes = [f"Bands hold the middle 80 % of {of}, dotted lines are their medians."]
     if chosen:
         values = ", ".join(f"{name} {number(value)}" for name, value in material.hyperparameters_of(chosen[0]).items())
         notes.append(f"Solid lines are configuration {chosen[0]}, the pair whose arms end furthest apart ({values}).")

@@ -83,6 +83,25 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class Thumbnail:
+    """A small picture with what is known of it."""
+
+    source: str
+    """Its address: a data URL, since the page asks no host for anything."""
+    words: str
+    """For those who cannot see it."""
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Thumbnails that belong together."""
+
+    title: str
+    thumbnails: tuple[Thumbnail, ...]
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of the report: one question, what the data says to it, the pictures and the numbers behind them."""
 
@@ -94,6 +113,7 @@ class Section:
     numbers: Numbers | None = None
     notes: tuple[str, ...] = ()
     """How to read the pictures, and what was left out of them."""
+    galleries: tuple[Gallery, ...] = ()
 
 
 @contextmanager

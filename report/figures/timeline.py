@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from report.figures.material import Material
 from report.figures.style import Numbers, Picture, Section, label_ends, panel, text
+from robustness.ensembles import FROM_MEMBERS
 
 MOST_BARS = 400
 MOST_WORKERS = 24
@@ -18,7 +19,9 @@ UNITS = ((172800.0, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "
 
 def timeline_section(material: Material) -> Section | None:
     """How many trials had ended at each time, and which worker ran which; None if nothing has ended."""
-    ended = material.trials.dropna(subset=["started", "ended"])
+    ended = material.trials.loc[(material.trials["worker"] != FROM_MEMBERS).fillna(True)].dropna(
+        subset=["started", "ended"]
+    )
     if ended.empty:
         return None
     zero = ended["started"].min()
@@ -56,7 +59,8 @@ def timeline_section(material: Material) -> Section | None:
         f"{workers or 1} worker{'s' if workers > 1 else ''}: {total / 3600:.2f} hours of training in all."
     )
     columns = ("Arm", "Trials ended", "Median seconds a trial", "Hours in all")
-    return Section("timeline", "The course of the sweep", reading, tuple(pictures), Numbers(columns, rows))
+    what = "search" if "search" in material.analysis else "sweep"
+    return Section("timeline", f"The course of the {what}", reading, tuple(pictures), Numbers(columns, rows))
 
 
 def _draw_ended(material: Material, times: pd.DataFrame, unit: str) -> Figure:

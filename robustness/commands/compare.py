@@ -56,7 +56,7 @@ def _print_table(results: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _cell(value: Any) -> str:
-    from report.headline import share
+    from report.words import share
 
     if value is None:
         return "-"

@@ -29,11 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study_arguments(parser)
     add_running_arguments(parser)
     parser.add_argument("--search-only", action="store_true", help="train no final models")
+    parser.add_argument("--no-report", action="store_true", help="write no report at the end")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and train final models; the exit code says whether all of it is done."""
     from robustness.cli import BAD_INPUT, DONE, INCOMPLETE, INTERRUPTED
+    from robustness.commands.report import write_page
     from robustness.errors import StoreError, StudyFileError
     from robustness.optimize import NOTHING
     from robustness.optimize_display import print_results
@@ -59,6 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"interrupted; to go on: {command_line('optimize', arguments)}", file=sys.stderr)
             return INTERRUPTED
         print_results(study, registered)
+        if not arguments.no_report:
+            path = write_page(registered)
+            if not arguments.quiet:
+                print(f"report: {path}")
         bad = [str(key) for key, status in registered.states().items() if status in ("failed", "timed_out")]
         if bad:
             print(f"{len(bad)} trials failed or timed out: {', '.join(bad[:5])}", file=sys.stderr)

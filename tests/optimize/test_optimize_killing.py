@@ -30,7 +30,9 @@ def begin(path: Path, url: str) -> subprocess.Popen[str]:
     source, tests = Path(robustness.__file__).parents[1], Path(__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, tests)))}
     command = [sys.executable, "-m", "robustness", "optimize", str(path), "--store", url, "--inline", "--quiet"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    pipe = subprocess.PIPE
+    # The report is written where the command runs.
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment, cwd=path.parent)
 
 
 def test_killed_five_times_it_ends_with_ten_runs_for_each_arm_and_the_proposals_of_an_undisturbed_search(
@@ -58,6 +60,7 @@ def test_killed_five_times_it_ends_with_ten_runs_for_each_arm_and_the_proposals_
         output, errors = process.communicate()
     assert process.returncode == 0, errors
     assert "first: best validation_auc" in output
+    assert "<h1>branin</h1>" in (tmp_path / "branin.html").read_text(encoding="utf-8")
 
     study = branin_study("train_on_signal", arms=ARMS, search=SEARCH, training=training)
     with open_store(url, create=False) as store:

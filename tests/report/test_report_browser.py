@@ -13,6 +13,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from browser import Browser, pages
+from made_searches import TASK as SEARCHED_TASK
+from made_searches import fill_search, made_predictions, made_search
 from made_studies import AWKWARD, HOSTILE, Made, fill, made_study, typical, untrained_note
 
 from report.comparison import Sample, fraction
@@ -22,6 +24,7 @@ from report.judging import Threshold, judge, thresholds
 from report.page import write_report
 from report.results import results_csv
 from robustness.store import open_store
+from robustness.tasks import load_task
 from robustness.trial import Trial
 
 pytestmark = pytest.mark.xdist_group("report_pages")
@@ -201,6 +204,45 @@ def test_the_csv_downloads_and_parses_to_the_same_numbers(
     assert table["best"].tolist() == frames.trials["best"].tolist()
 
 
+@pytest.fixture(scope="module")
+def searched(folder: Path) -> Path:
+    """The page of an optimised study with final models, an ensemble and thumbnails."""
+    split = load_task(SEARCHED_TASK).test
+
+    def predictions(arm: str, replicate: int) -> dict[str, Any]:
+        return {**made_predictions(arm, replicate), "labels": split.labels, "patients": split.patients}
+
+    study = made_search("searched", arms=["mfvi", "radial", "radial_ensemble"], finals={"replicates": 3})
+    with open_store(f"sqlite:///{folder / 'searched.db'}") as store:
+        return write_report(fill_search(store, study, predictions=predictions), folder / "searched.html")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_search_has_pictures_and_no_serious_violation(
+    browser: Browser, searched: Path, scheme: str
+) -> None:
+    browser.look(1000, scheme)
+    browser.open(searched)
+    console, sent = browser.drain()
+    assert console == []
+    # Chromium counts a data URL as a request; none may go to a host.
+    assert {address.partition(":")[0] for address in sent} == {"file", "data"}
+    sizes = browser.run("return [...document.querySelectorAll('.gallery img')].map(img => img.naturalWidth)")
+    assert len(sizes) == 12
+    assert set(sizes) == {16}
+    browser.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    assert browser.violations() == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1000, "light"), (1600, "light")])
+def test_nothing_is_cut_or_overlaps_on_the_page_of_a_search(
+    browser: Browser, searched: Path, width: int, scheme: str
+) -> None:
+    browser.look(width, scheme)
+    browser.open(searched)
+    check_layout(browser)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_serious_violation(browser: Browser, quickstart: tuple[Path, StudyFrames], scheme: str) -> None:
     browser.look(1000, scheme)
@@ -216,6 +258,11 @@ def test_nothing_is_cut_or_overlaps(
 ) -> None:
     browser.look(width, scheme)
     browser.open(quickstart[0])
+    check_layout(browser)
+
+
+def check_layout(browser: Browser) -> None:
+    """No text of a figure is cut, over another or tiny, and the page is no wider than the window."""
     assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
     cut = browser.run(
         "return [...document.querySelectorAll('figure svg text')].filter(t => { const a = t.getBoundingClientRect(),"

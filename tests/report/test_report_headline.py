@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from made_studies import AWKWARD, fill, from_table, made_study, mixed
 
-from report.headline import headline, p_words
+from report.headline import headline
+from report.words import p_words
 from robustness.store import Store, open_store
 
 

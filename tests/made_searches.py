@@ -1,0 +1,128 @@
+"""Optimised studies with made-up runs and predictions, written through the real store and without any training.
+
+with open_store(url) as store:
+    study_store = fill_search(store, made_search())      # two arms, four runs each, two final models each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustness.finals import final_trials, make_ensembles
+from robustness.numbering import arm_places, number_of
+from robustness.optimize import NOTHING, as_searched, searched_arms, trial_of
+from robustness.store import Store, StudyStore
+from robustness.study import Study, make_study
+from robustness.trial import EpochResult, Status, Trial
+
+TASK = {"name": "synthetic_fundus", "image_size": 16, "train": 4, "validation": 4, "test": 60}
+PAPER = {"mfvi": [0.636, 0.635, 0.635, 0.626], "radial": [0.943, 0.953, 0.961, 0.968]}
+
+Scores = Callable[[str, int], tuple[Status, Sequence[float]]]
+"""From an arm and the number of a run, from 0, to how it ended and the validation AUC of its epochs."""
+
+
+def made_search(name: str = "made", **changes: Any) -> Study:
+    """A checked study; `changes` replace keys of its file."""
+    document: dict[str, Any] = {
+        "name": name,
+        "task": TASK,
+        "model": {"name": "vgg_small", "base_channels": 4, "depth": "short"},
+        "arms": ["mfvi", "radial"],
+        "space": {
+            "optimizer": "adam",
+            "learning_rate": {"low": 1e-4, "high": 1e-2, "scale": "log"},
+            "batch_size": [16, 32],
+            "initial_rho": {"low": -8, "high": -1},
+        },
+        "search": {"runs": 4, "startup": 2},
+        "finals": {"replicates": 2, "planned": ["mfvi", "radial"]},
+        "training": {"epochs": 3, "pretrain_epochs": 1, "evaluation_samples": 2},
+        "outcomes": {"learned_nothing": {"below": 0.5}, "good": {"at_least": 0.8}},
+        "reference": {"label": "a paper", "auc_after_referral": PAPER},
+    }
+    return make_study(document | changes, f"{name}.yaml", check_data=False)
+
+
+def rising(arm: str, number: int) -> tuple[Status, Sequence[float]]:
+    """The third run is the best."""
+    best = 0.6 + 0.05 * (3 - abs(number - 2)) + (0.05 if arm == "radial" else 0.0)
+    return "finished", [best - 0.1, best]
+
+
+def made_predictions(
+    arm: str, replicate: int, pictures: int = 60, draws: int = 4, skill: float | None = None
+) -> dict[str, NDArray[Any]]:
+    """Predictions [draws, pictures, 2], right the more often the higher `skill`; two pictures of each patient."""
+    rng = np.random.default_rng([len(arm), ord(arm[0]), replicate])
+    labels = np.random.default_rng(7).integers(0, 2, pictures)
+    push = {"radial": 1.4, "mfvi": 0.6}.get(arm, 1.0) if skill is None else skill
+    doubt = rng.exponential(1.0, pictures)
+    logits = push * (2 * labels - 1) + rng.normal(0, 1, pictures) * (0.4 + doubt)
+    drawn = logits + rng.normal(0, 0.2, (draws, pictures)) * doubt
+    positive = 1 / (1 + np.exp(-drawn))
+    probabilities = np.stack([1 - positive, positive], axis=-1).astype(np.float32)
+    return {"labels": labels.astype(np.int64), "patients": np.arange(pictures) // 2, "probabilities": probabilities}
+
+
+def fill_search(
+    store: Store,
+    study: Study,
+    scores: Scores = rising,
+    runs: Mapping[str, int] | None = None,
+    predictions: Callable[[str, int], Mapping[str, NDArray[Any]] | None] = made_predictions,
+) -> StudyStore:
+    """Register a study and write its runs (`runs` of each arm, or all of them), final models and ensembles."""
+    registered = store.register(study, NOTHING)
+    assert study.search is not None
+    places = arm_places(registered, [arm.label for arm in study.arms])
+    for arm in searched_arms(study):
+        space = study.space_of(arm)
+        count = study.search.runs if runs is None else runs.get(arm, 0)
+        for number, drawn in enumerate(space.draw("random", study.search.runs, 0)[:count]):
+            status, values = scores(arm, number)
+            trial = trial_of(as_searched(study), arm, number_of(places[arm], "search", number), drawn)
+            write_run(registered, trial, status, values)
+    complete = runs is None or all(runs.get(arm, 0) >= study.search.runs for arm in searched_arms(study))
+    for trial in final_trials(study, registered) if complete else []:
+        write_final(registered, trial, predictions(trial.arm, trial.replicate))
+    make_ensembles(study, registered)
+    return registered
+
+
+def write_run(store: StudyStore, trial: Trial, status: Status, values: Sequence[float]) -> None:
+    """A run of a search whose epochs, after one of pre-training, have these validation AUCs; accuracy is 1 - AUC."""
+    store.add([trial])
+    if status == "planned":
+        return
+    with store.writer() as writer:
+        writer.started(trial.key, 1, "maker", "cpu")
+        for epoch, value in enumerate((0.99, *values), start=1):
+            measures = {"validation_auc": value, "validation_accuracy": 1 - value}
+            writer.epoch(trial.key, EpochResult(epoch, measures, pretraining=epoch == 1, seconds=1.0))
+        if status != "running":
+            own = [1 - value if trial.metric == "validation_accuracy" else value for value in values]
+            best = max(own, default=None)
+            writer.ended(trial.key, status, best, None, "no <b>memory</b>" if status == "failed" else None, seconds=3.0)
+
+
+def write_final(store: StudyStore, trial: Trial, arrays: Mapping[str, NDArray[Any]] | None) -> None:
+    """A final model that has finished, with what it predicts, or one that is still to be trained."""
+    store.add([trial])
+    if arrays is None:
+        return
+    measures = {
+        trial.metric: 0.8,
+        "parameters": 1000.0,
+        "seconds_per_epoch": 2.0 + trial.replicate,
+        "chosen_epoch": 2.0,
+    }
+    with store.writer() as writer:
+        writer.started(trial.key, 1, "maker", "cpu")
+        writer.epoch(trial.key, EpochResult(1, measures, seconds=1.0))
+        writer.ended(trial.key, "finished", 0.8, 1, seconds=3.0)
+    store.save_predictions(trial.key, "test", arrays)
