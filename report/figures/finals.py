@@ -27,7 +27,7 @@ def finals_section(material: Material) -> Section | None:
         if each["reference"]:
             theirs = [f"{value:.3f}" for value in each["reference"]] + ["–"] * (len(aucs) - len(each["reference"]))
             rows.append((f"{text(arm, 40)}, reference", "–", *theirs[: len(aucs)], "–", "–", "–", "–", "–"))
-    shares = [f"AUC, {round(100 * fraction)} % referred" for fraction in found["referred"]]
+    shares = [f"AUC, {round(100 * fraction)}\u00a0% referred" for fraction in found["referred"]]
     columns = ("Arm", "Models", *shares, "Accuracy", "NLL", "Calibration error", "Seconds an epoch", "Parameters")
     best = found["best"]
     told = "No arm has an AUC: the test set lacks a class."
@@ -65,7 +65,7 @@ def compared_section(material: Material) -> Section | None:
             )
         )
     shown = sum(favoured(entry) is not None for entry in found["comparisons"])
-    reading = f"Of {len(rows)} differences between two arms' AUCs, {shown} are shown at the 5 % level."
+    reading = f"Of {len(rows)} differences between two arms' AUCs, {shown} {'is' if shown == 1 else 'are'} shown at the 5 % level."
     shares = [f"{round(100 * fraction)} % referred" for fraction in found["referred"]]
     columns = ("Difference of AUCs", *shares, "p", "So it is")
     notes = (
