@@ -60,6 +60,7 @@ class _Run:
         self.trouble: BaseException | None = None
         self.stopping = False
         self._data: dict[str, ray.ObjectRef[Any] | None] = {}
+        self._folder = str(Path.cwd())
         self._import_path = tuple(dict.fromkeys(str(Path(folder).resolve()) for folder in sys.path))
 
     def next(self) -> Assignment | None:
@@ -70,7 +71,9 @@ class _Run:
         if trial is None:
             return None
         share = self.terms.share(trial)
-        return Assignment(trial, number, share, self.terms.trial_timeout, self._shared(trial), self._import_path)
+        return Assignment(
+            trial, number, share, self.terms.trial_timeout, self._shared(trial), self._import_path, self._folder
+        )
 
     def _shared(self, trial: Trial) -> ray.ObjectRef[Any] | None:
         if not self.share_data or not uses_task(trial):

@@ -6,8 +6,10 @@ A report is a dictionary with one opaque value under `EVENT`: `Started` first, t
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +41,8 @@ class Assignment:
     """The task's arrays in Ray's object store, or nothing where each node reads them from its disk."""
     import_path: tuple[str, ...]
     """Folders from which the driver imports, so that a user's own trainable is found."""
+    folder: str
+    """The driver's working folder, from which a study's relative paths are meant."""
 
     def __str__(self) -> str:
         # Tune writes its trials' configuration into names of folders and files.
@@ -98,6 +102,9 @@ class TrialWorker(tune.Trainable):
 def _events(assignment: Assignment) -> Iterator[Started | EpochResult | Ending]:
     gpus = sorted(str(gpu) for gpu in ray.get_runtime_context().get_accelerator_ids().get("GPU", ()))
     yield Started(this_worker(), f"gpu {','.join(gpus)}" if gpus else "cpu")
+    # Tune moves to a folder of its own for each trial. On another machine the driver's may not exist.
+    with suppress(OSError):
+        os.chdir(assignment.folder)
     use_threads(assignment.share.threads)
     _take_share_of_gpu(assignment.share.gpu)
     try:

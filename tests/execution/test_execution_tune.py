@@ -75,6 +75,20 @@ def test_four_half_gpus_run_at_once_and_a_whole_one_waits(tmp_path: Path) -> Non
     assert (tmp_path / "4.saw").read_text() != "0"
 
 
+def test_a_relative_path_is_meant_from_the_folder_of_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "score.txt").write_text("0.75")
+    monkeypatch.chdir(tmp_path)
+    trials = [
+        Trial("study", 0, number, "arm", task={"file": "data/score.txt"}, trainable="simulated:reads_a_file")
+        for number in range(4)
+    ]
+    heard = Recording()
+    TuneExecutor(workers=2).run(iter(trials), heard, Terms(max_attempts=1))
+    assert set(heard.statuses().values()) == {"finished"}
+    assert [epochs[0].measures["validation_auc"] for epochs in heard.epochs.values()] == [0.75] * 4
+
+
 class Refusing(Recording):
     """An observer that fails at the second epoch it hears of."""
 
