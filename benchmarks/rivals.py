@@ -19,7 +19,7 @@ Blocks: TypeAlias = Sequence[tuple[int, int]]
 
 
 class VGG(nn.Module):
-    """3 x 3 convolutions with ReLUs, pooling after each block, then mean and maximum over the image and a linear layer."""
+    """3 x 3 convolutions with ReLUs, pooling after each block, mean and maximum over the image, a linear layer."""
 
     def __init__(
         self, blocks: Blocks, convolution: Callable[[int, int], nn.Module], linear: Callable[[int, int], nn.Module]
@@ -50,7 +50,8 @@ def _amsgrad(model: nn.Module, fused: bool = False) -> torch.optim.Optimizer:
 
 def plain(blocks: Blocks, images: Tensor, labels: Tensor) -> Step:
     """The limit: a deterministic network's step, with what makes it fastest (channels last, a fused optimiser)."""
-    model = VGG(blocks, _convolution, nn.Linear).to(memory_format=torch.channels_last)
+    model = VGG(blocks, _convolution, nn.Linear)
+    model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimizer = _amsgrad(model, fused=True)
     batch = images.contiguous(memory_format=torch.channels_last)
 
@@ -136,7 +137,7 @@ def torchbnn(blocks: Blocks, images: Tensor, labels: Tensor, samples: int) -> St
             loss = loss + F.cross_entropy(model(images), labels) / samples
         loss = loss + 0.01 * kl_loss(model)
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
 
     return step

@@ -65,7 +65,8 @@ def compared_section(material: Material) -> Section | None:
             )
         )
     shown = sum(favoured(entry) is not None for entry in found["comparisons"])
-    reading = f"Of {len(rows)} differences between two arms' AUCs, {shown} {'is' if shown == 1 else 'are'} shown at the 5 % level."
+    verb = "is" if shown == 1 else "are"
+    reading = f"Of {len(rows)} differences between two arms' AUCs, {shown} {verb} shown at the 5 % level."
     shares = [f"{round(100 * fraction)} % referred" for fraction in found["referred"]]
     columns = ("Difference of AUCs", *shares, "p", "So it is")
     notes = (
