@@ -16,9 +16,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from report.controls import controls
+from report.dose import dose
 from report.frames import StudyFrames
+from report.turns import turns
 
-KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {}
+KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {
+    "controls": controls,
+    "dose": dose,
+    "turns": turns,
+}
 """The kinds of studies, in the order in which they speak."""
 
 

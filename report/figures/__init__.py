@@ -9,8 +9,11 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from report.analysis import Analysis, analyse
+from report.figures.against import against_section
 from report.figures.budget import budget_section
+from report.figures.controls import controls_section
 from report.figures.curves import curves_section
+from report.figures.dose import dose_section
 from report.figures.dynamics import dynamics_section
 from report.figures.left_out import left_out_section
 from report.figures.material import Material
@@ -28,10 +31,11 @@ from robustness.store import StudyStore
 
 Maker: TypeAlias = Callable[[Material], Section | None]
 
-OWN_SECTIONS: tuple[Maker, ...] = ()
+OWN_SECTIONS: tuple[Maker, ...] = (controls_section, dose_section)
 """Of studies of a kind of their own (`report.own_results`)."""
 FRACTION_SECTIONS: tuple[Maker, ...] = (
     outcomes_section,
+    against_section,
     reference_section,
     profiles_section,
     pairs_section,
