@@ -54,6 +54,7 @@ def against_section(material: Material) -> Section | None:
     )
     columns = ("Arm", f"Share of {outcome}", "By Holm", f"Mean {material.metric_words}", "By Holm")
     notes = (
+        "Intervals are of each difference alone, 95 % each.",
         f"p-values are Holm's over the {len(rows)} comparisons with {name}, for the share and for the mean apart; "
         "filled points are below 0.05.",
     )
@@ -66,9 +67,9 @@ def _turned(material: Material, key: str, value: str, outcome: str | None = None
     """By arm the differences at the study's epoch, as the arm minus the one that it is compared with."""
     return {
         entry["arms"][1]: {
-            "difference": -entry[value],
-            "low": -entry["high"],
-            "high": -entry["low"],
+            "difference": 0.0 - entry[value],
+            "low": 0.0 - entry["high"],
+            "high": 0.0 - entry["low"],
             "interval": entry["interval"],
             "p_adjusted": entry["p_adjusted"],
         }

@@ -59,6 +59,7 @@ def controls_section(material: Material) -> Section | None:
     columns = ("Arms", "Step", f"Share of {outcome}", "By Holm", f"Mean {material.metric_words}", "By Holm")
     notes = (
         f"Over the {found['pairs']} pairs in which all four arms count, so that the steps add up to the whole.",
+        "Intervals are of each difference alone, 95 % each.",
         "p-values are Holm's over all six pairs of arms, for the share and for the mean apart; filled points are below "
         "0.05.",
     )

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from made_studies import Made, fill, made_study
 
-from report.figures import draw_sections, make_material
+from report.figures import make_material
+from report.figures.against import against_section
+from report.figures.style import drawing
 from report.statistics.paired import mcnemar
 from robustness.errors import StudyFileError
 from robustness.store import open_store
@@ -31,11 +33,16 @@ def test_only_comparisons_with_the_named_arm_are_made_and_corrected_for(tmp_path
     assert [entry["arms"] for entry in main] == [["mfvi", "radial"], ["mfvi", "mfvi_scaled"], ["mfvi", "mc_dropout"]]
     assert [entry["p_adjusted"] for entry in main] == pytest.approx([3 * mcnemar(10, 0), 1.0, 1.0])
     assert {tuple(entry["arms"]) for entry in material.analysis["scores"]} == {tuple(entry["arms"]) for entry in main}
-    section = next(section for section in draw_sections(material) if section["name"] == "against")
-    assert section["title"] == "Each against mfvi"
-    assert "radial (-50 points" in section["reading"]
-    assert "mc_dropout" not in section["reading"]
-    assert len(section["numbers"].rows) == 3
+    section = against_section(material)
+    assert section is not None
+    assert section.title == "Each against mfvi"
+    assert "radial (-50 points" in section.reading
+    assert "mc_dropout" not in section.reading
+    assert section.numbers is not None
+    assert [row[0] for row in section.numbers.rows] == ["radial", "mfvi_scaled", "mc_dropout"]
+    with drawing():
+        ticks = [tick.get_text() for tick in section.pictures[0].draw().axes[0].get_yticklabels()]
+    assert ticks == ["radial", "mfvi_scaled", "mc_dropout"]
 
 
 def test_scores_are_corrected_over_every_two_arms_where_no_arm_is_named(tmp_path: Path) -> None:
@@ -45,7 +52,7 @@ def test_scores_are_corrected_over_every_two_arms_where_no_arm_is_named(tmp_path
     assert len(scores) == 6
     smallest = min(entry["p_value"] for entry in scores)
     assert min(entry["p_adjusted"] for entry in scores) == pytest.approx(6 * smallest)
-    assert all(section["name"] != "against" for section in draw_sections(material))
+    assert against_section(material) is None
 
 
 def test_the_named_arm_decides_no_result_and_must_be_one_of_the_study() -> None:

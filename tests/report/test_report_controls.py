@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from made_studies import Made, fill, made_study
 from scipy import stats
 
 from report.controls import STEPS, controls
-from report.figures import draw_sections, make_material
+from report.figures import make_material
+from report.figures.controls import controls_section
+from report.figures.style import drawing
 from report.frames import StudyFrames, load_frames
 from robustness.store import open_store
 from robustness.trial import Trial
@@ -81,9 +82,12 @@ def test_what_is_shown_is_said_plainly_even_if_it_does_not_flatter_radial(frames
 
 def test_a_study_with_the_four_arms_has_the_section_and_others_have_not(frames: StudyFrames, tmp_path: Path) -> None:
     material = make_material(frames)
-    section: dict[str, Any] = next(s for s in draw_sections(material) if s["name"] == "controls")
-    assert len(section["pictures"]) == 2
-    assert len(section["numbers"].rows) == 6
+    section = controls_section(material)
+    assert section is not None
+    with drawing():
+        assert [len(picture.draw().axes) for picture in section.pictures] == [1, 1]
+    assert section.numbers is not None
+    assert len(section.numbers.rows) == 6
     assert material.analysis["verdict"][: len(material.analysis["controls"]["sentences"])] == list(
         material.analysis["controls"]["sentences"]
     )
@@ -98,4 +102,4 @@ def test_without_a_complete_pair_there_is_one_sentence_and_no_section(tmp_path: 
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         material = make_material(fill(store, made_study(arms=ARMS), only_mfvi))
     assert "cannot be told apart" in material.analysis["verdict"][0]
-    assert all(section["name"] != "controls" for section in draw_sections(material))
+    assert controls_section(material) is None

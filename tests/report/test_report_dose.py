@@ -11,7 +11,9 @@ from made_studies import Made, fill, made_study
 from scipy import stats
 
 from report.dose import dose, find_dose, student_interval
-from report.figures import draw_sections, make_material
+from report.figures import make_material
+from report.figures.dose import dose_section
+from report.figures.style import drawing
 from report.frames import StudyFrames, load_frames
 from robustness.arms import Arm
 from robustness.store import open_store
@@ -68,9 +70,15 @@ def test_differences_are_paired_by_seed_and_corrected_over_all(frames: StudyFram
 
 def test_the_figure_has_dotted_lines_for_the_arms_without(frames: StudyFrames) -> None:
     material = make_material(frames)
-    section = next(section for section in draw_sections(material) if section["name"] == "dose")
-    assert "dotted lines" in str(section["pictures"][0]["svg"])
-    assert len(section["numbers"].rows) == 12
+    section = dose_section(material)
+    assert section is not None
+    with drawing():
+        axes = section.pictures[0].draw().axes[0]
+    means = [line["without"][0]["mean"] for line in material.analysis["dose"]["lines"]]
+    level = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linestyle() not in {"-", "None"}]
+    assert level == pytest.approx(means)
+    assert section.numbers is not None
+    assert len(section.numbers.rows) == 12
     assert material.analysis["verdict"] == material.analysis["dose"]["sentences"]
 
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from made_studies import fill, made_study
 
-from report.figures import draw_sections, make_material
+from report.figures import make_material
+from report.figures.dynamics import dynamics_section
+from report.figures.style import drawing
 from report.frames import StudyFrames, load_frames
 from report.turns import turns
 from robustness.store import open_store
@@ -51,12 +53,17 @@ def test_the_turns_of_each_arm_are_found_and_told(frames: StudyFrames) -> None:
 def test_the_page_opens_with_the_turns_and_its_figures_mark_them(frames: StudyFrames) -> None:
     material = make_material(frames)
     assert material.analysis["verdict"] == material.analysis["turns"]["sentences"]
-    section = next(section for section in draw_sections(material) if section["name"] == "dynamics")
-    assert section["reading"].startswith("mfvi: training AUC turns down after epoch")
-    shown = {picture["title"]: str(picture["svg"]) for picture in section["pictures"]}
+    section = dynamics_section(material)
+    assert section is not None
+    assert section.reading.startswith("mfvi: training AUC turns down after epoch")
+    shown = {picture.title: picture for picture in section.pictures}
     epoch = material.analysis["turns"]["arms"]["mfvi"]["train_auc"]["epoch"]
-    assert f"mfvi turns after epoch {epoch:g}" in shown["Training AUC"]
-    assert "turns after" not in shown["KL term of the loss"]
+    assert f"mfvi turns after epoch {epoch:g}" in shown["Training AUC"].description
+    assert "turns after" not in shown["KL term of the loss"].description
+    with drawing():
+        axes = shown["Training AUC"].draw().axes[0]
+    assert [label.get_text() for label in axes.texts].count(f"{epoch:g}") == 1
+    assert any(list(line.get_xdata()) == [epoch, epoch] for line in axes.get_lines())
 
 
 def test_a_study_without_enough_gradient_noise_is_not_looked_at(tmp_path: Path) -> None:
