@@ -13,7 +13,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from report.comparison import (
     by_configuration,
     comparisons,
     outcome_counts,
-    score_comparison,
+    score_comparisons,
     score_pairs,
     side_by_side,
 )
@@ -107,11 +106,7 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
         "thresholds": {**limits.as_json(), "dependence": _dependence(judged, frames, limits, sample, (low, high))},
         "arms": arms,
         "paired": paired,
-        "scores": [
-            score_comparison(judged, first, second, summary, sample)
-            for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule)
-            for first, second in combinations(frames.arms, 2)
-        ],
+        "scores": score_comparisons(judged, frames, sample),
         "profiles": profiles,
         "budget": _budget(judged, frames, sample, arms),
         "variance": _variance(judged, frames),
@@ -166,7 +161,7 @@ def _profiles(judged: pd.DataFrame, frames: StudyFrames, sample: Sample, grid: N
             "area_high": interval.high,
         }
     scores = judged[f"score_{frames.rule}"]
-    for first, second in combinations(frames.arms, 2):
+    for first, second in frames.compared:
         pairs = side_by_side(judged, scores, [first, second])
         if pairs.empty:
             continue
@@ -238,7 +233,7 @@ def _dependence(
     own = limits.good if frames.primary == "good" else limits.learned_nothing[frames.rule].value
     inclusive = limits.learned_nothing[frames.rule].inclusive
     found = []
-    for first, second in combinations(frames.arms, 2):
+    for first, second in frames.compared:
         tried = []
         scores = score_pairs(judged, first, second, frames.rule)
         if scores.empty:

@@ -7,7 +7,6 @@ test; with more, a cluster bootstrap over configurations and a sign-flip test of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -121,19 +120,27 @@ def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> dict[str, Any]:
 
 
 def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
-    """Every two arms, both outcomes, both epochs; `p_adjusted` is Holm's over the pairs of arms of one outcome."""
+    """Every comparison, both outcomes, both epochs; `p_adjusted` is Holm's over the comparisons of one outcome."""
     found = []
     for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
         for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary):
-            family = [compare(judged, *arms, outcome, summary, sample) for arms in combinations(frames.arms, 2)]
-            tested = [entry for entry in family if entry["p_value"] is not None]
-            adjusted = holm([entry["p_value"] for entry in tested])
-            for entry in family:
-                entry["p_adjusted"] = None
-            for entry, value in zip(tested, adjusted, strict=True):
-                entry["p_adjusted"] = value
-            found.extend(family)
+            found += with_holm([compare(judged, *arms, outcome, summary, sample) for arms in frames.compared])
     return found
+
+
+def score_comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
+    """Every comparison by score, both epochs; `p_adjusted` is Holm's over the comparisons at one epoch."""
+    found = []
+    for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
+        found += with_holm([score_comparison(judged, *arms, summary, sample) for arms in frames.compared])
+    return found
+
+
+def with_holm(family: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The comparisons of one family, each with `p_adjusted`: Holm's over those that have a p-value, else None."""
+    tested = [entry["p_value"] for entry in family if entry["p_value"] is not None]
+    adjusted = iter(holm(tested))
+    return [{**entry, "p_adjusted": None if entry["p_value"] is None else next(adjusted)} for entry in family]
 
 
 def score_comparison(judged: pd.DataFrame, first: str, second: str, summary: str, sample: Sample) -> dict[str, Any]:

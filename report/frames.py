@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,14 @@ class StudyFrames:
     def arms(self) -> list[str]:
         """The arms' labels, in the study's order."""
         return [str(arm["label"]) for arm in self.document["arms"]]
+
+    @cached_property
+    def compared(self) -> list[tuple[str, str]]:
+        """The two arms of every comparison: each two, or each other with the one that the study compares with."""
+        fixed = self.document.get("compare_with")
+        if fixed is None:
+            return list(combinations(self.arms, 2))
+        return [(str(fixed), arm) for arm in self.arms if arm != fixed]
 
     @property
     def metric(self) -> str:

@@ -6,7 +6,6 @@ other, bound every other way: adding a pair that speaks for an arm never makes i
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import pandas as pd
@@ -37,7 +36,7 @@ def left_out(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> dict[
         "errors": [{"text": str(text), "trials": int(n)} for text, n in errors.head(MOST_ERRORS).items()],
         "matters": [
             would_it_matter(judged, first, second, frames.primary, frames.rule, sample)
-            for first, second in combinations(frames.arms, 2)
+            for first, second in frames.compared
         ],
     }
 

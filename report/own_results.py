@@ -18,17 +18,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from report.controls import controls
+from report.dose import dose
 from report.finals import final_results
 from report.frames import StudyFrames
 from report.gradient_noise import gradient_noise
 from report.search import search_results
 from report.soap_bubble import soap_bubble
+from report.turns import turns
 
 KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {
     "finals": final_results,
     "search": search_results,
     "soap_bubble": soap_bubble,
     "gradient_noise": gradient_noise,
+    "controls": controls,
+    "dose": dose,
+    "turns": turns,
 }
 """The kinds of studies, in the order in which they speak."""
 

@@ -78,6 +78,8 @@ class Study:
     """The spaces of arms that search another one than `space`."""
     folder: Path | None = None
     """Where the study file lies: a user's own modules beside it can be imported. No part of the document."""
+    compare_with: str | None = None
+    """The arm with which each other is compared; None compares every two."""
 
     @property
     def seed(self) -> int:
@@ -120,6 +122,8 @@ class Study:
             document["search"] = self.search.model_dump(mode="json", exclude=left_out) | {"spaces": spaces}
         if self.finals is not None:
             document["finals"] = self.finals.model_dump(mode="json")
+        if self.compare_with is not None:
+            document["compare_with"] = self.compare_with
         return document
 
     @property
@@ -170,7 +174,9 @@ def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None,
             search=file.search,
             finals=file.finals,
             folder=folder,
+            compare_with=file.compare_with,
         )
+        _check_compared(study)
         if study.search is not None:
             study = replace(study, spaces=read_spaces(study.search, lambda entry: _read_space(entry, source, folder)))
         check_search(study)
@@ -306,6 +312,12 @@ def _check_task_and_model(study: Study, check_data: bool) -> None:
             check_model(model, size)
         except ModelError as error:
             raise _under(key, error) from None
+
+
+def _check_compared(study: Study) -> None:
+    labels = [arm.label for arm in study.arms]
+    if study.compare_with is not None and study.compare_with not in labels:
+        raise StudyFileError(f"compare_with: {one_of('arm', study.compare_with, labels)}")
 
 
 def _check_arm(arm: Arm, space: Space) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from robustness.documents import shown
 
-NO_RESULT = ("description", "resources", "reference", "stop")
+NO_RESULT = ("description", "resources", "reference", "stop", "compare_with")
 """The keys that decide no result: they may change between two runs of a study."""
 
 

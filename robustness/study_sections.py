@@ -206,6 +206,8 @@ class StudyFile(Section):
     """The network: `{name: vgg_small, base_channels: 16, ...}`."""
     arms: list[str | dict[str, Any]] = Field(min_length=1)
     """What is compared: names of methods, or mappings `{name: label, method: mfvi, initial_rho: -6}`."""
+    compare_with: str | None = None
+    """The arm with which each other is compared, in place of every two arms with each other; decides no result."""
     space: str | dict[str, Any]
     """A search space: the name of a bundled one, a path ending in .yaml, or the space itself."""
     sampling: Sampling

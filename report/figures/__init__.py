@@ -9,8 +9,11 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from report.analysis import Analysis, analyse
+from report.figures.against import against_section
 from report.figures.budget import budget_section
+from report.figures.controls import controls_section
 from report.figures.curves import curves_section
+from report.figures.dose import dose_section
 from report.figures.dynamics import dynamics_section
 from report.figures.finals import compared_section, finals_section
 from report.figures.gradient_noise import gradient_noise_section
@@ -45,10 +48,13 @@ OWN_SECTIONS: tuple[Maker, ...] = (
     slices_section,
     soap_bubble_section,
     gradient_noise_section,
+    controls_section,
+    dose_section,
 )
 """Of studies of a kind of their own (`report.own_results`)."""
 FRACTION_SECTIONS: tuple[Maker, ...] = (
     outcomes_section,
+    against_section,
     reference_section,
     profiles_section,
     pairs_section,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,7 @@ KEYS = ["configuration", "replicate"]
 MEASURES = (
     ("train_auc", "training AUC"),
     ("nll", "NLL term of the loss"),
+    ("kl", "KL term of the loss"),
     ("cross_entropy", "cross-entropy to the prior"),
     ("gradient_sd", "standard deviation of the NLL's gradient"),
 )
@@ -26,18 +28,24 @@ def dynamics_section(material: Material) -> Section | None:
     kept = material.pairs
     together = epochs if kept.empty else epochs.merge(kept[KEYS].drop_duplicates(), on=KEYS)
     together = together.loc[~together["pretraining"]]
+    if {"cross_entropy", "entropy"} <= set(together.columns):
+        together = together.assign(kl=together["cross_entropy"] - together["entropy"])
+    turned = (material.analysis.get("turns") or {}).get("arms") or {}
     chosen = choose_pair(material)
     pictures, rows = [], []
     for measure, words in _available(together):
         bands = _bands(together, measure)
         lines = _lines(together, measure, chosen)
+        marks = {arm: found[measure]["epoch"] for arm, found in turned.items() if measure in found}
+        marks = {arm: epoch for arm, epoch in marks.items() if epoch is not None}
         pictures.append(
             Picture(
                 f"dynamics-{measure.replace('_', '-')}",
                 words[0].upper() + words[1:],
                 f"{words} by epoch for each arm: the median and the middle 80 % of all pairs as a band"
-                + (f", configuration {chosen[0]} as a line." if chosen else "."),
-                partial(_draw, material, bands, lines, words),
+                + (f", configuration {chosen[0]} as a line." if chosen else ".")
+                + "".join(f" {text(arm, 40)} turns after epoch {epoch:g}." for arm, epoch in marks.items()),
+                partial(_draw, material, bands, lines, words, marks),
             )
         )
         for arm in material.arms.names:
@@ -50,11 +58,17 @@ def dynamics_section(material: Material) -> Section | None:
     notes = [f"Bands hold the middle 80 % of {of}, dotted lines are their medians."]
     if chosen:
         values = ", ".join(f"{name} {number(value)}" for name, value in material.hyperparameters_of(chosen[0]).items())
-        notes.append(f"Solid lines are configuration {chosen[0]}, the pair whose arms end furthest apart ({values}).")
+        told = f" ({values})" if values else ""
+        notes.append(f"Solid lines are configuration {chosen[0]}, the pair whose arms end furthest apart{told}.")
+    if turned:
+        notes.append(
+            "Dashed vertical lines in an arm's colour mark the last epoch before a measure leaves its best level for "
+            "good: by at least five standard errors from its best running mean, and with a trend after it."
+        )
     return Section(
         "dynamics",
         "Training dynamics",
-        _reading(together, material),
+        " ".join((material.analysis.get("turns") or {}).get("sentences") or [_reading(together, material)]),
         tuple(pictures),
         Numbers(("Arm", "Measure", "Median at its first epoch", "Median at its last"), tuple(rows)),
         tuple(notes),
@@ -99,7 +113,13 @@ def _lines(epochs: pd.DataFrame, measure: str, chosen: tuple[int, int] | None) -
     return {str(arm): group[["epoch", measure]].to_numpy() for arm, group in own.groupby("arm")}
 
 
-def _draw(material: Material, bands: dict[str, pd.DataFrame], lines: dict[str, np.ndarray], words: str) -> Figure:
+def _draw(
+    material: Material,
+    bands: dict[str, pd.DataFrame],
+    lines: dict[str, np.ndarray],
+    words: str,
+    marks: Mapping[str, float],
+) -> Figure:
     figure, axes = panel()
     ends = {}
     lowest = min(float(frame[0.1].min()) for frame in bands.values())
@@ -120,6 +140,17 @@ def _draw(material: Material, bands: dict[str, pd.DataFrame], lines: dict[str, n
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: number(value))
         axes.yaxis.set_minor_formatter(lambda *_: "")
+    for arm, epoch in marks.items():
+        axes.axvline(epoch, color=material.arms.colour(arm), linewidth=1.3, linestyle=(0, (6, 3)))
+        axes.annotate(
+            f"{epoch:g}",
+            (epoch, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
+        )
     axes.margins(x=0.02)
     axes.set_xlabel("epoch")
     axes.set_ylabel(words if len(words) < 30 else "gradient's standard deviation")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ def pairs_section(material: Material) -> Section | None:
         return None
     scores = material.pairs.pivot_table(index=["configuration", "replicate"], columns="arm", values="score")
     pictures, rows, thinned = [], [], False
-    for place, (first, second) in enumerate(combinations(material.arms.names, 2)):
+    for place, (first, second) in enumerate(material.frames.compared):
         if first not in scores or second not in scores:
             continue
         both = scores[[first, second]].dropna()
