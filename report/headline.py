@@ -7,7 +7,8 @@ from typing import Any
 
 from report.comparison import Sample, comparisons, outcome_counts
 from report.frames import StudyFrames, load_frames
-from report.judging import OUTCOMES, judge, thresholds
+from report.judging import OUTCOMES, judge, of_the_plan, thresholds
+from report.own_results import own_results, stands_alone
 from robustness.store import StudyStore
 
 SIGNIFICANT = 0.05
@@ -25,11 +26,15 @@ LEFT_OUT = {
 def headline(study: StudyStore | StudyFrames) -> str:
     """What a study shows so far, in a few lines: the verdict, the other outcome, and what was left out."""
     frames = study if isinstance(study, StudyFrames) else load_frames(study)
+    own = own_results(frames)
+    sentences = [sentence for found in own.values() for sentence in found["sentences"]]
+    if stands_alone(own):
+        return "\n".join(sentences)
     limits = thresholds(frames)
-    judged = judge(frames, limits)
+    judged = of_the_plan(judge(frames, limits), frames)
     sample = Sample.of(frames)
     arms = outcome_counts(judged, limits, frames, sample)
-    lines = verdict(frames, arms, comparisons(judged, frames, sample))
+    lines = [*sentences, *verdict(frames, arms, comparisons(judged, frames, sample))]
     other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
     known = {arm: found for arm, found in arms.items() if found["paired"]}
     if known:

@@ -62,6 +62,6 @@ def _watch(studies: list[StudyStore]) -> None:
         while True:
             progresses = [Progress.of(study) for study in studies]
             live.update(Group(*(progress.table() for progress in progresses)), refresh=True)
-            if all(done == every for done, every in (progress.pairs() for progress in progresses)):
+            if all(progress.done() for progress in progresses):
                 return
             time.sleep(WATCH_EVERY)
