@@ -16,9 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from report.continual import continual
 from report.frames import StudyFrames
+from report.regression import regression
 
-KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {}
+KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {
+    "continual": continual,
+    "regression": regression,
+}
 """The kinds of studies, in the order in which they speak."""
 
 

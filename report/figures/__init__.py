@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from report.analysis import Analysis, analyse
 from report.figures.budget import budget_section
+from report.figures.continual import continual_grid_section, continual_section
 from report.figures.curves import curves_section
 from report.figures.dynamics import dynamics_section
 from report.figures.left_out import left_out_section
@@ -17,6 +18,7 @@ from report.figures.material import Material
 from report.figures.outcomes import outcomes_section
 from report.figures.pairs import pairs_section
 from report.figures.profiles import profiles_section
+from report.figures.regression import regression_section
 from report.figures.sensitivity import importance_section, sensitivity_section
 from report.figures.style import Section, drawing
 from report.figures.timeline import timeline_section
@@ -28,7 +30,7 @@ from robustness.store import StudyStore
 
 Maker: TypeAlias = Callable[[Material], Section | None]
 
-OWN_SECTIONS: tuple[Maker, ...] = ()
+OWN_SECTIONS: tuple[Maker, ...] = (continual_section, continual_grid_section, regression_section)
 """Of studies of a kind of their own (`report.own_results`)."""
 FRACTION_SECTIONS: tuple[Maker, ...] = (
     outcomes_section,
