@@ -31,7 +31,7 @@ from report.comparison import (
 )
 from report.frames import StudyFrames, load_frames
 from report.headline import verdict
-from report.judging import OPEN, OUTCOMES, SUMMARIES, Thresholds, judge, thresholds
+from report.judging import OPEN, OUTCOMES, SUMMARIES, Thresholds, judge, of_the_plan, thresholds
 from report.left_out import left_out
 from report.own_results import own_results, stands_alone
 from report.sensitivity import sensitivity
@@ -76,6 +76,8 @@ def as_json_text(results: Mapping[str, Any]) -> str:
 
 
 def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, sample: Sample) -> dict[str, Any]:
+    complete = not judged["status"].isin(OPEN).any()
+    judged = of_the_plan(judged, frames)
     arms = outcome_counts(judged, limits, frames, sample)
     paired = comparisons(judged, frames, sample)
     low, high = score_range(frames, judged)
@@ -90,8 +92,7 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
         sentences += verdict(frames, arms, paired)
     return {
         "study": frames.name,
-        "complete": not judged["status"].isin(OPEN).any()
-        and all(found.get("complete", True) for found in own.values()),
+        "complete": complete and all(found.get("complete", True) for found in own.values()),
         "metric": frames.metric,
         "epoch": frames.rule,
         "primary": frames.primary,
@@ -100,7 +101,7 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
             "strategy": sampling.get("strategy", "random"),
             "configurations": len(frames.configurations),
             "population": sample.population,
-            "replicates": int(frames.trials["replicate"].max()) + 1 if len(frames.trials) else 0,
+            "replicates": frames.replicates,
             "pairs": int(judged.loc[judged["paired"], ["configuration", "replicate"]].drop_duplicates().shape[0]),
         },
         "thresholds": {**limits.as_json(), "dependence": _dependence(judged, frames, limits, sample, (low, high))},

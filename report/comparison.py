@@ -48,7 +48,7 @@ class Sample:
             except (RobustnessError, KeyError):
                 # Runs that were made elsewhere come without a search space.
                 population = None
-        replicated = bool(len(frames.trials) and frames.trials["replicate"].max() > 0)
+        replicated = frames.replicates > 1
         return Sample(replicated, population)
 
 

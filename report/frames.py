@@ -92,6 +92,13 @@ class StudyFrames:
         """The names of all hyperparameters, in the order of the search space."""
         return [str(name) for name in self.configurations.columns]
 
+    @property
+    def replicates(self) -> int:
+        """How many replicates of each configuration were planned; those that only winners have do not count."""
+        if self.document.get("winners"):
+            return int(self.document["sampling"]["replicates"])
+        return int(self.trials["replicate"].max()) + 1 if len(self.trials) else 0
+
     @cached_property
     def varied(self) -> list[str]:
         """The hyperparameters that differ between configurations (beyond not being used by some)."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from report.comparison import Sample, comparisons, outcome_counts
 from report.frames import StudyFrames, load_frames
-from report.judging import OUTCOMES, judge, thresholds
+from report.judging import OUTCOMES, judge, of_the_plan, thresholds
 from report.own_results import own_results, stands_alone
 from report.words import SIGNIFICANT, p_words, percent, share
 from robustness.store import StudyStore
@@ -28,7 +28,7 @@ def headline(study: StudyStore | StudyFrames) -> str:
     """What a study shows so far, in a few lines: the verdict, the other outcome, and what was left out."""
     frames = study if isinstance(study, StudyFrames) else load_frames(study)
     limits = thresholds(frames)
-    judged = judge(frames, limits)
+    judged = of_the_plan(judge(frames, limits), frames)
     sample = Sample.of(frames)
     own = own_results(frames)
     told = [str(sentence) for found in own.values() for sentence in found["sentences"]]

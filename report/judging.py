@@ -7,7 +7,7 @@
 | counted | whether it counts for the fractions: finished or diverged, and something was measured |
 | score_best, score_last | the number it is judged by, NaN if it does not count; `worst` where it has none |
 | outcome_best, outcome_last | `learned_nothing`, `between` or `good`; <NA> if it does not count |
-| paired | whether every arm's trial of its configuration and replicate counts |
+| paired | whether every arm's trial of its configuration and replicate counts; never on replicates of winners alone |
 | reason | why it does not count: its status, or `not_measured`; <NA> if it counts |
 
 At the best epoch a diverged trial counts by the epochs it recorded, at the last it learned nothing, with the score
@@ -152,8 +152,13 @@ def judge(frames: StudyFrames, limits: Thresholds) -> pd.DataFrame:
         trials.loc[~counted, f"outcome_{summary}"] = pd.NA
     reason = trials["status"].where(~ended, "not_measured").astype("string")
     trials["reason"] = reason.mask(counted)
-    trials["paired"] = _paired(trials, frames.arms)
+    trials["paired"] = _paired(trials, frames.arms) & (trials["replicate"] < frames.replicates)
     return trials
+
+
+def of_the_plan(judged: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
+    """The trials that fractions are over: further ones would count the winners' configurations more than the others."""
+    return judged.loc[judged["replicate"] < frames.replicates]
 
 
 def _paired(trials: pd.DataFrame, arms: list[str]) -> pd.Series[bool]:

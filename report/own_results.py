@@ -18,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from report.continual import continual
 from report.controls import controls
 from report.dose import dose
 from report.finals import final_results
 from report.frames import StudyFrames
 from report.gradient_noise import gradient_noise
+from report.regression import regression
 from report.search import search_results
 from report.soap_bubble import soap_bubble
 from report.turns import turns
@@ -32,6 +34,8 @@ KINDS: dict[str, Callable[[StudyFrames], Mapping[str, Any] | None]] = {
     "search": search_results,
     "soap_bubble": soap_bubble,
     "gradient_noise": gradient_noise,
+    "continual": continual,
+    "regression": regression,
     "controls": controls,
     "dose": dose,
     "turns": turns,

@@ -32,7 +32,10 @@ def turns(frames: StudyFrames) -> dict[str, Any] | None:
     The gradient's noise is looked at by its logarithm, since it grows by factors.
     """
     epochs = frames.epochs.loc[~frames.epochs["pretraining"].astype(bool)]
-    if NOISE not in epochs or epochs.groupby(["configuration", "arm", "replicate"])[NOISE].count().max() < LEAST_VALUES:
+    if NOISE not in epochs:
+        return None
+    measured = epochs.groupby(["configuration", "arm", "replicate"])[NOISE].count()
+    if not (measured >= LEAST_VALUES).any():
         return None
     arms = {arm: _arm(epochs[epochs["arm"] == arm]) for arm in frames.arms}
     single = len(frames.configurations) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ from robustness.errors import SearchSpaceError, StudyFileError
 from robustness.space import Configuration
 from robustness.study import Study
 from robustness.trial import Trial, TrialKey
+from robustness.winners import to_follow
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,21 @@ class Plan:
     """How many configurations the space has; None if it is continuous."""
     allowed: int | None
     """How many of them its condition leaves."""
+    replicates: int = 1
+    """The most replicates that a trial can have, winners' further ones included."""
+    winners: int = 0
+    """How many further trials follow for the winners, if every arm has one wherever it can."""
 
     def trial(self, key: TrialKey) -> Trial:
-        """The trial of a key; raises StudyFileError if the study has none."""
-        try:
-            return self._by_key[key]
-        except KeyError:
+        """The trial of a key, which may be a winner's further one; raises StudyFileError if the study has none."""
+        first = self._by_key.get(key._replace(replicate=0))
+        if first is None or not 0 <= key.replicate < self.replicates:
             raise StudyFileError(
                 f"the study {self.study!r} has no trial {key}: configurations 0 to {len(self.configurations) - 1}, "
                 f"arms {', '.join(sorted({trial.arm for trial in self.trials}))}"
-            ) from None
+                + (f", replicates 0 to {self.replicates - 1}" if key.replicate else "")
+            )
+        return replace(first, replicate=key.replicate)
 
     @cached_property
     def _by_key(self) -> dict[TrialKey, Trial]:
@@ -48,6 +54,7 @@ class Plan:
             "allowed": self.allowed,
             "configurations": len(self.configurations),
             "trials": len(self.trials),
+            **({"winners": self.winners} if self.winners else {}),
             "arms": list(dict.fromkeys(trial.arm for trial in self.trials)),
             "plan": [
                 {"configuration": number, "hyperparameters": configuration}
@@ -84,4 +91,13 @@ def make_plan(study: Study) -> Plan:
         for number, configuration in enumerate(configurations)
         for arm in study.arms
     )
-    return Plan(study.name, tuple(configurations), trials, space, allowed)
+    terms = study.winners
+    return Plan(
+        study.name,
+        tuple(configurations),
+        trials,
+        space,
+        allowed,
+        replicates=max(sampling.replicates, 0 if terms is None else terms.replicates),
+        winners=0 if terms is None else to_follow(terms, len(study.arms), configurations),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -40,6 +40,8 @@ class Progress:
     running: dict[TrialKey, EpochResult | None] = field(default_factory=dict)
     epoch_seconds: dict[str, tuple[int, float]] = field(default_factory=dict)
     """For each arm how many epochs were measured and how long they took together."""
+    winners: int | None = None
+    """How many trials the winners have beyond the plan, as long as none is planned at the most; None without any."""
 
     @staticmethod
     def of(store: StudyStore) -> Progress:
@@ -53,6 +55,13 @@ class Progress:
             epochs=document["training"].get("epochs"),
             states={},
         )
+        if document.get("winners"):
+            # Not needed by other studies, of which it would make `status` slower.
+            from robustness.study_sections import Winners
+            from robustness.winners import to_follow
+
+            terms = Winners.model_validate(document["winners"])
+            progress.winners = to_follow(terms, len(document["arms"]), store.configurations().values())
         for key, status, metric in store.results():
             progress.states[key] = status
             if status in ENDED:
@@ -68,15 +77,32 @@ class Progress:
 
     def pairs(self) -> tuple[int, int]:
         """How many pairs are done, of how many."""
-        open_pairs = {(k.configuration, k.replicate) for k, status in self.states.items() if status not in ENDED}
-        every = {(key.configuration, key.replicate) for key in self.states}
+        planned = {key: status for key, status in self.states.items() if not self._further(key)}
+        open_pairs = {(key.configuration, key.replicate) for key, status in planned.items() if status not in ENDED}
+        every = {(key.configuration, key.replicate) for key in planned}
         return len(every) - len(open_pairs), len(every)
+
+    def winners_trials(self) -> tuple[int, int]:
+        """How many of the winners' further trials are done, of how many."""
+        further = [status for key, status in self.states.items() if self._further(key)]
+        # Where every trial of the plan failed, there is no winner.
+        some = any(status not in ENDED or status in ("finished", "diverged") for status in self.states.values())
+        return sum(status in ENDED for status in further), len(further) or (self.winners or 0) * some
+
+    def done(self) -> bool:
+        """Whether every trial has ended, those that are still to be planned included."""
+        pairs, winners = self.pairs(), self.winners_trials()
+        return pairs[0] == pairs[1] and winners[0] == winners[1]
+
+    def _further(self, key: TrialKey) -> bool:
+        """Whether it is a winner's, beyond the plan: of such a study each configuration is planned once."""
+        return self.winners is not None and key.replicate > 0
 
     def fractions(self) -> dict[str, tuple[int, int]]:
         """For each arm: how many trials show the study's primary outcome, of how many that count."""
         found = {key.arm: (0, 0) for key in self.states}
         for key, outcome in self.outcomes.items():
-            if outcome is not None:
+            if outcome is not None and not self._further(key):
                 shown, counted = found[key.arm]
                 found[key.arm] = shown + (outcome == self.outcome), counted + 1
         return found
@@ -101,7 +127,12 @@ class Progress:
             newest = self.running.get(key)
             done = 0 if newest is None else newest.epoch
             work += max((self.epochs or 1) - done, 0) * measured.get(key.arm, usual)
+        if not any(self._further(key) for key in self.states):
+            work += (self.winners or 0) * (self.epochs or 1) * usual
         return work / max(len(self.running), 1)
+
+    def planned(self, keys: Iterable[TrialKey]) -> None:
+        self.states.update(dict.fromkeys(keys, "planned"))
 
     def started(self, key: TrialKey) -> None:
         self.states[key] = "running"
@@ -123,10 +154,6 @@ class Progress:
         count, total = self.epoch_seconds.get(arm, (0, 0.0))
         self.epoch_seconds[arm] = count + epochs, total + seconds
 
-    def done(self) -> bool:
-        """Whether every trial has ended."""
-        return all(status in ENDED for status in self.states.values())
-
     def complaints(self) -> list[str]:
         """A line for each trial without a result, with the command that runs it again by itself."""
         return [
@@ -138,9 +165,12 @@ class Progress:
     def line(self) -> str:
         """The whole state in one line."""
         done, every = self.pairs()
-        parts = [f"{self.study}: {done} of {every} pairs", f"{len(self.running)} trials running"]
+        parts = [f"{self.study}: {done} of {every} pairs"]
+        if self.winners is not None:
+            parts.append("{} of {} trials of winners".format(*self.winners_trials()))
+        parts.append(f"{len(self.running)} trials running")
         left = self.seconds_left()
-        if left is not None and done < every:
+        if left is not None and not self.done():
             parts.append(f"about {in_words(left)} left")
         parts += [
             f"{arm} {self.outcome.replace('_', ' ')} {shown} of {counted}"
@@ -167,6 +197,11 @@ class Progress:
         return {
             "study": self.study,
             "pairs": {"done": done, "all": every},
+            **(
+                {}
+                if self.winners is None
+                else {"winners": dict(zip(("done", "all"), self.winners_trials(), strict=True))}
+            ),
             "trials": dict(sorted(Counter(self.states.values()).items())),
             "running": running_json(self.running),
             "seconds_left": self.seconds_left(),
@@ -202,7 +237,7 @@ def running_json(running: Mapping[TrialKey, EpochResult | None]) -> list[dict[st
 
 
 class Display:
-    """Shows a `Progress` while a sweep runs; a `Watcher` of `robustness.sweep`, and a context."""
+    """Shows a `Progress` while a sweep runs; a `SweepWatcher` of `robustness.sweep`, and a context."""
 
     def __init__(self, progress: Progress, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.progress = progress
@@ -227,6 +262,9 @@ class Display:
         if self._live is not None:
             self._live.stop()
         self._show(always=True)
+
+    def planned(self, keys: Sequence[TrialKey]) -> None:
+        self.progress.planned(keys)
 
     def started(self, key: TrialKey, where: Started) -> None:  # noqa: ARG002  where it runs is in the store
         self.progress.started(key)

@@ -44,8 +44,10 @@ from robustness.study_sections import (
     Search,
     Stop,
     StudyFile,
+    Winners,
 )
 from robustness.trial import BUILT_IN_TRAINABLE, find_trainable
+from robustness.winners import check_winners
 
 if TYPE_CHECKING:
     from robustness.training_options import TrainingOptions
@@ -74,6 +76,8 @@ class Study:
     search: Search | None = None
     """How `robustness optimize` searches; None for a study that is swept."""
     finals: Finals | None = None
+    winners: Winners | None = None
+    """Which configurations a sweep trains on further replicates, once all were compared on the first."""
     spaces: Mapping[str, Space] = field(default_factory=dict)
     """The spaces of arms that search another one than `space`."""
     folder: Path | None = None
@@ -124,6 +128,8 @@ class Study:
             document["finals"] = self.finals.model_dump(mode="json")
         if self.compare_with is not None:
             document["compare_with"] = self.compare_with
+        if self.winners is not None:
+            document["winners"] = self.winners.model_dump(mode="json")
         return document
 
     @property
@@ -173,6 +179,7 @@ def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None,
             stop=file.stop,
             search=file.search,
             finals=file.finals,
+            winners=file.winners,
             folder=folder,
             compare_with=file.compare_with,
         )
@@ -180,6 +187,7 @@ def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None,
         if study.search is not None:
             study = replace(study, spaces=read_spaces(study.search, lambda entry: _read_space(entry, source, folder)))
         check_search(study)
+        check_winners(study)
         make_importable(study)
         return _checked_built_in(study, data, check_data) if study.built_in else _checked_own(study, check_data)
     except RobustnessError as error:

@@ -19,11 +19,19 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether the new document is the old one with more configurations, replicates, arms or runs, or the same of each.
 
-    Which final models are trained may change: each is kept under the number of the run that it comes from.
+    Which final models are trained may change: each is kept under the number of the run that it comes from. Winners may
+    come to be trained on more replicates, and so may which values have fewer of them.
     """
     before, after = _deciding(old), _deciding(new)
     for document in (before, after):
         document.pop("finals", None)
+    winners_before, winners_after = before.pop("winners", None), after.pop("winners", None)
+    if winners_before and not (
+        winners_after
+        and winners_after["by"] == winners_before["by"]
+        and winners_after["replicates"] >= winners_before["replicates"]
+    ):
+        return False
     if before.get("search") and after.get("search"):
         before["search"], after["search"] = dict(before["search"]), dict(after["search"])
         if after["search"].pop("runs") < before["search"].pop("runs"):

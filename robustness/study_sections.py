@@ -134,6 +134,20 @@ class Pruning(Section):
     """No run is pruned in its first so many epochs, pre-training included."""
 
 
+class Winners(Section):
+    """Further trials of a sweep: the best configuration of each arm on the first replicate is trained on others too."""
+
+    by: str | None = Field(default=None, min_length=1)
+    """The hyperparameter each value of which has a winner of its own; left out, an arm has one in all."""
+    replicates: int = Field(ge=2, le=10_000)
+    """On how many replicates a winner is trained, the first one included; may be raised later."""
+    fewer: dict[str, Annotated[int, Field(ge=1)]] = {}
+    """For values of `by`: on how many replicates instead, such as `{protein: 5}`."""
+
+    def replicates_of(self, value: object) -> int:
+        return self.fewer.get(str(value), self.replicates)
+
+
 class Search(Section):
     """Bayesian optimisation of each arm on its own (`robustness optimize`), in place of a sweep."""
 
@@ -217,6 +231,7 @@ class StudyFile(Section):
     resources: Resources = Resources()
     reference: Reference | None = None
     stop: Stop | None = None
+    winners: Winners | None = None
     search: Search | None = None
     finals: Finals | None = None
 

@@ -17,19 +17,26 @@ from robustness.store.studies import StudyStore
 from robustness.store.writer import Writer
 from robustness.study import Study
 from robustness.trial import EpochResult, Status, Trial, TrialKey
+from robustness.winners import plan_winners
 
 STOPPED_NOTE = "stopped"
 """The note of a study that was ended early on evidence: pairs, difference, low, high, level, outcome."""
 
 
 class Watcher(Protocol):
-    """What shows a sweep while it runs; told after the store, and never with a result that the store has not taken."""
+    """What shows trials while they run; told after the store, and never with a result that the store has not taken."""
 
     def started(self, key: TrialKey, where: Started) -> None: ...
 
     def epoch(self, key: TrialKey, result: EpochResult) -> None: ...
 
     def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None: ...
+
+
+class SweepWatcher(Watcher, Protocol):
+    """What shows a sweep, which may come to have more trials than it was planned with."""
+
+    def planned(self, keys: Sequence[TrialKey]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -51,30 +58,39 @@ def sweep(
     plan: Plan,
     store: StudyStore,
     executor: Executor,
-    watcher: Watcher | None = None,
+    watcher: SweepWatcher | None = None,
     stop: Callable[[], bool] = never,
     only: Sequence[TrialKey] = (),
 ) -> Swept:
-    """Run the trials of a study that have not ended, or of these only those of `only`.
+    """Run the trials of a study that have not ended, or of these only those of `only`; then its winners' further ones.
 
     The caller holds the study's lock. Raises StoreError if the store cannot be written any more; what it has stays.
     """
     judge = Judge.of(study.document(), store.note(UNTRAINED_NOTE))
     decision = Decision.of(study, plan, judge, store)
     wanted = set(only)
-    keys = [key for key in store.pending() if not wanted or key in wanted]
     folder = checkpoint_folder(study, store)
 
     def ended_early() -> bool:
         return stop() or decision.decided
 
     recorder = Recorder(study, judge, decision, watcher, folder)
-    if not decision.decided:
+
+    def run_pending() -> None:
+        keys = [key for key in store.pending() if not wanted or key in wanted]
         with store.writer() as writer:
             recorder.writer = writer
-            executor.run(
-                (with_checkpoint(plan.trial(key), folder) for key in keys), recorder, terms_of(study), ended_early
-            )
+            trials = (with_checkpoint(plan.trial(key), folder) for key in keys)
+            executor.run(trials, recorder, terms_of(study), ended_early)
+
+    if not decision.decided:
+        run_pending()
+    if not wanted and not ended_early():
+        added = plan_winners(study.winners, plan, store)
+        if added:
+            if watcher is not None:
+                watcher.planned(added)
+            run_pending()
     if decision.decided:
         store.save_note(STOPPED_NOTE, decision.note())
     if folder is not None:

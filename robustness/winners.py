@@ -8,8 +8,7 @@ the chosen ones do on the rest. A study file says so with one key:
 `by` names the hyperparameter that each value of which has a winner of its own (left out, an arm has one in all);
 `replicates` counts the first one, on which the choice was made, and `fewer` gives the values that have less of them.
 
-    winners = choose(tried, terms)               after every trial of replicate 0 has ended
-    trials = further_trials(plan.trials, winners, terms)
+    added = plan_winners(terms, plan, store)     after every trial of the plan has ended, and harmless before
 
 Nothing here is random or depends on the order in which trials ended, so a resumed study chooses the same.
 """
@@ -19,29 +18,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple, TypeAlias
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from robustness.errors import StudyFileError, one_of
-from robustness.study_sections import Section
-from robustness.trial import Trial, TrialKey
+from robustness.space_options import Constant, Range
+from robustness.study_sections import Winners
+from robustness.trial import ENDED, Trial, TrialKey
+
+if TYPE_CHECKING:
+    from robustness.plan import Plan
+    from robustness.store.studies import StudyStore
+    from robustness.study import Study
 
 Value: TypeAlias = str | int | float | bool | None
-
-
-class Winners(Section):
-    """How winners are chosen, and on how many replicates they are trained."""
-
-    by: str | None = Field(default=None, min_length=1)
-    """The hyperparameter each value of which has a winner of its own; left out, an arm has one in all."""
-    replicates: int = Field(ge=2, le=10_000)
-    """On how many replicates a winner is trained, the first one included."""
-    fewer: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
-    """For values of `by`: on how many replicates instead."""
-
-    def replicates_of(self, value: Value) -> int:
-        return self.fewer.get(str(value), self.replicates)
 
 
 class Place(NamedTuple):
@@ -64,8 +53,7 @@ class Tried:
 def choose(tried: Iterable[Tried], terms: Winners) -> dict[Place, TrialKey]:
     """The trial of the first replicate with the highest metric, for each arm and value.
 
-    Of equal ones the lowest configuration wins. A place none of whose trials has a metric has no winner. Raises
-    StudyFileError if a configuration lacks the hyperparameter.
+    Of equal ones the lowest configuration wins. A place none of whose trials has a metric has no winner.
     """
     best: dict[Place, Tried] = {}
     for candidate in sorted(tried, key=lambda trial: trial.key):
@@ -97,22 +85,68 @@ def further_trials(trials: Sequence[Trial], winners: Mapping[Place, TrialKey], t
     )
 
 
-def check_winners(terms: Winners, trials: Sequence[Trial]) -> None:
-    """Raise StudyFileError unless every configuration has the hyperparameter, and `fewer` names values it takes."""
-    values = {str(_value(trial.hyperparameters, terms)) for trial in trials}
-    for name, count in terms.fewer.items():
-        if terms.by is None:
+def to_follow(terms: Winners, arms: int, configurations: Iterable[Mapping[str, Any]]) -> int:
+    """How many further trials there will be, if every place has a winner."""
+    values = dict.fromkeys(_value(configuration, terms) for configuration in configurations)
+    return arms * sum(terms.replicates_of(value) - 1 for value in values)
+
+
+def plan_winners(terms: Winners | None, plan: Plan, store: StudyStore) -> list[TrialKey]:
+    """Write the winners' further trials that the store lacks, and give them; nothing before all of the plan has ended.
+
+    What the store holds decides, so a sweep that was killed at any moment chooses and plans the same.
+    """
+    if terms is None:
+        return []
+    states = store.states()
+    if any(states.get(trial.key) not in ENDED for trial in plan.trials):
+        return []
+    drawn = store.configurations()
+    tried = [
+        Tried(key, drawn[key.configuration], metric)
+        for key, status, metric in store.results()
+        if status in ("finished", "diverged")
+    ]
+    trials = further_trials(plan.trials, choose(tried, terms), terms)
+    new = [trial for trial in trials if trial.key not in states]
+    store.add(new)
+    return [trial.key for trial in new]
+
+
+def check_winners(study: Study) -> None:
+    """Raise StudyFileError where `winners` does not fit the rest of a study."""
+    terms = study.winners
+    if terms is None:
+        return
+    if study.search is not None:
+        raise StudyFileError("winners: is for sweeps; a study with `search` has `finals`")
+    if study.stop is not None:
+        raise StudyFileError(
+            "winners: cannot be chosen with `stop`, which may end before all configurations were tried"
+        )
+    if study.sampling.replicates > 1:
+        raise StudyFileError(
+            f"sampling.replicates: must be 1 where there are `winners`, which are chosen on the first replicate, "
+            f"found {study.sampling.replicates}"
+        )
+    if terms.by is None:
+        if terms.fewer:
             raise StudyFileError("winners.fewer: needs winners.by, the hyperparameter whose values it names")
-        if name not in values:
-            raise StudyFileError(f"winners.fewer: {one_of(f'value of {terms.by}:', name, values)}")
+        return
+    options = dict(study.space.options.items)
+    if terms.by not in options:
+        raise StudyFileError(f"winners.by: {one_of('hyperparameter', terms.by, options)}")
+    if isinstance(options[terms.by], Range):
+        raise StudyFileError(f"winners.by: {terms.by!r} is a range; winners need a list of values")
+    option = options[terms.by]
+    values = (option.value,) if isinstance(option, Constant) else study.space.options.levels(terms.by)
+    for name, count in terms.fewer.items():
+        if name not in map(str, values):
+            raise StudyFileError(f"winners.fewer: {one_of(f'value of {terms.by}:', name, map(str, values))}")
         if count > terms.replicates:
             raise StudyFileError(f"winners.fewer.{name}: must be at most {terms.replicates}, found {count}")
 
 
 def _value(hyperparameters: Mapping[str, Any], terms: Winners) -> Value:
-    if terms.by is None:
-        return None
-    if terms.by not in hyperparameters:
-        raise StudyFileError(f"winners.by: {one_of('hyperparameter', terms.by, hyperparameters)}")
-    value: Value = hyperparameters[terms.by]
+    value: Value = None if terms.by is None else hyperparameters[terms.by]
     return value

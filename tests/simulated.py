@@ -45,6 +45,16 @@ def quick(trial: Trial) -> Iterator[EpochResult]:
         yield EpochResult(epoch, {trial.metric: auc, "loss": 1 - auc}, pretraining=epoch == 1, seconds=pause)
 
 
+def killed_in_second_replicate(trial: Trial) -> Iterator[EpochResult]:
+    """`quick`, but the first trial of the second replicate kills its process after an epoch, once."""
+    mark = Path(str(trial.training["folder"])) / "killed"
+    for result in quick(trial):
+        yield result
+        if trial.replicate == 1 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 def faulty(trial: Trial) -> Iterator[EpochResult]:
     """A trial that goes wrong in the way that its hyperparameter `fault` names; `folder` is where it leaves marks."""
     fault = trial.hyperparameters.get("fault")

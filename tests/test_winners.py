@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from robustness.errors import StudyFileError
+from robustness.study_sections import Winners
 from robustness.trial import Trial, TrialKey
-from robustness.winners import Place, Tried, Winners, check_winners, choose, further_trials
+from robustness.winners import Place, Tried, choose, further_trials, to_follow
 
 TERMS = Winners(by="data_set", replicates=4, fewer={"protein": 2})
 CONFIGURATIONS: list[dict[str, Any]] = [
@@ -96,15 +94,7 @@ def test_the_choice_does_not_depend_on_the_order_and_equal_ones_go_to_the_first(
         assert key == min(rival for rival in rivals if metrics[rival] == best)
 
 
-def test_bad_terms_are_named() -> None:
-    with pytest.raises(StudyFileError, match=r"winners\.by: unknown hyperparameter 'dataset'; did you mean 'data_set'"):
-        choose(tried(METRICS), Winners(by="dataset", replicates=2))
-    with pytest.raises(StudyFileError, match=r"winners\.fewer: unknown value of data_set: 'protien'; did you mean"):
-        check_winners(Winners(by="data_set", replicates=4, fewer={"protien": 2}), TRIALS)
-    with pytest.raises(StudyFileError, match=r"winners\.fewer\.protein: must be at most 4, found 5"):
-        check_winners(Winners(by="data_set", replicates=4, fewer={"protein": 5}), TRIALS)
-    with pytest.raises(StudyFileError, match=r"winners\.fewer: needs winners\.by"):
-        check_winners(Winners(replicates=4, fewer={"protein": 2}), TRIALS)
-    with pytest.raises(ValidationError):
-        Winners(by="data_set", replicates=1)
-    check_winners(TERMS, TRIALS)
+def test_how_many_trials_follow_is_known_before_anything_runs() -> None:
+    # boston on three further replicates, protein on one, for two arms each.
+    assert to_follow(TERMS, 2, CONFIGURATIONS) == 8
+    assert to_follow(Winners(replicates=5), 3, CONFIGURATIONS) == 12

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from report.analysis import Analysis, analyse
 from report.figures.against import against_section
 from report.figures.budget import budget_section
+from report.figures.continual import continual_grid_section, continual_section
 from report.figures.controls import controls_section
 from report.figures.curves import curves_section
 from report.figures.dose import dose_section
@@ -23,6 +24,7 @@ from report.figures.outcomes import outcomes_section
 from report.figures.pairs import pairs_section
 from report.figures.profiles import profiles_section
 from report.figures.referral import calibration_section, referral_section
+from report.figures.regression import regression_section
 from report.figures.search import history_section, slices_section, winning_section
 from report.figures.sensitivity import importance_section, sensitivity_section
 from report.figures.soap_bubble import soap_bubble_section
@@ -48,6 +50,9 @@ OWN_SECTIONS: tuple[Maker, ...] = (
     slices_section,
     soap_bubble_section,
     gradient_noise_section,
+    continual_section,
+    continual_grid_section,
+    regression_section,
     controls_section,
     dose_section,
 )

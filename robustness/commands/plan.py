@@ -109,6 +109,9 @@ def _print_counts(study: Study, plan: Plan) -> None:
         f"trials: {len(plan.trials):,} = {len(plan.configurations):,} configurations x {len(study.arms)} arms", end=""
     )
     print(f"{replicates} ({arms})")
+    if plan.winners:
+        each = f" for each {study.winners.by}" if study.winners is not None and study.winners.by else ""
+        print(f"winners: {plan.winners:,} trials follow: the best of each arm{each} on further replicates")
 
 
 def _print_table(plan: Plan) -> None:

@@ -87,7 +87,11 @@ def _sweep(
     from robustness.execution import StartInterrupted
     from robustness.progress import Display, Progress
     from robustness.sweep import Swept, sweep, terms_of
+    from robustness.winners import plan_winners
 
+    if not only:
+        # A sweep that was killed after the plan's last trial has its winners still to choose.
+        plan_winners(study.winners, plan, store)
     executor = make_executor(arguments)
     # Nothing left to do needs no Ray.
     session = executor.session(plan.trials[0], terms_of(study)) if store.pending() else nullcontext()

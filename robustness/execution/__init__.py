@@ -96,9 +96,17 @@ class Executor(Protocol):
         ...
 
 
-def uses_task(trial: Trial) -> bool:
-    """Whether the trial is the project's own work, which needs torch and the task's data."""
+def uses_torch(trial: Trial) -> bool:
+    """Whether the trial is the project's own work, which needs torch."""
     return trial.trainable.startswith("robustness.")
+
+
+def uses_task(trial: Trial) -> bool:
+    """Whether the trial needs the data of a task in `robustness.tasks`; some trainables here have their own."""
+    from robustness.tasks import TASKS
+
+    name = str(trial.task.get("name"))
+    return uses_torch(trial) and (name in TASKS or "." in name)
 
 
 def never() -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
-from robustness.execution import Ending, Observer, Started, Terms, never, uses_task
+from robustness.execution import Ending, Observer, Started, Terms, never, uses_torch
 from robustness.execution.attempts import attempt, this_worker, timed_out, use_threads
 from robustness.trial import EpochResult, Trial
 
@@ -28,7 +28,7 @@ class InlineExecutor:
 
     def _run_all(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None:
         for trial in trials:
-            if uses_task(trial):
+            if uses_torch(trial):
                 import torch  # noqa: F401  so that its threads are set before the trial
             before = use_threads(terms.share(trial).threads)
             try:

@@ -16,7 +16,7 @@ from typing import Any
 import ray
 from ray import tune
 
-from robustness.execution import Ending, Share, Started, uses_task
+from robustness.execution import Ending, Share, Started, uses_torch
 from robustness.execution.attempts import attempt, this_worker, use_threads
 from robustness.trial import EpochResult, Trial
 
@@ -61,7 +61,7 @@ class TrialWorker(tune.Trainable):
         for folder in assignment.import_path:
             if folder not in sys.path:
                 sys.path.append(folder)
-        if uses_task(assignment.trial):
+        if uses_torch(assignment.trial):
             import torch  # noqa: F401  once, before the first trial's clock runs
         gc.collect()
         gc.freeze()

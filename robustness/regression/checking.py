@@ -56,6 +56,12 @@ def checked(study: Study, check_data: bool) -> Study:
                 f"sampling.replicates: must be at most {splits}, the splits of data set {name!r}, "
                 f"found {study.sampling.replicates}"
             )
+        further = 1 if study.winners is None else study.winners.replicates_of(name)
+        if further > splits:
+            raise StudyFileError(
+                f"winners: data set {name!r} has {splits} splits, found {further} replicates: "
+                f"give `by: data_set` and `fewer: {{{name}: {splits}}}`"
+            )
         if check_data:
             data_file(task.folder, name)
     for arm in study.arms:

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from idx_files import continual_trial, write_idx_files
 from recording import Recording
+from regression_trials import regression_trial, write_linear_set
 from simulated import wait_for
 
 from robustness.execution import Share, Started, Terms, never
@@ -157,3 +160,18 @@ def test_a_worker_is_used_for_many_trials_and_seconds_are_measured() -> None:
 
 def test_nothing_to_do_needs_no_ray() -> None:
     TuneExecutor(address="nowhere:1").run(iter(()), Recording(), Terms())
+
+
+def test_trainables_of_the_project_with_data_of_their_own_run_on_workers(tmp_path: Path) -> None:
+    trials = [
+        continual_trial(write_idx_files(tmp_path), "mfvi", epochs=1),
+        replace(regression_trial(write_linear_set(tmp_path)), configuration=3),
+    ]
+    inline, tune = Recording(), Recording()
+    InlineExecutor().run(iter(trials), inline, Terms())
+    TuneExecutor(workers=1).run(iter(trials), tune, Terms())
+    assert tune.statuses() == {2: "finished", 3: "finished"}
+    told = [
+        {key: [epoch.measures for epoch in epochs] for key, epochs in heard.epochs.items()} for heard in (inline, tune)
+    ]
+    assert told[0] == told[1]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -163,6 +163,9 @@ def test_a_watcher_is_told_what_the_store_has(tmp_path: Path) -> None:
     told: list[str] = []
 
     class Watching:
+        def planned(self, keys: Sequence[TrialKey]) -> None:
+            told.append(f"{len(keys)} planned")
+
         def started(self, key: TrialKey, where: Started) -> None:
             told.append(f"{key} on {where.device}")
 
