@@ -45,5 +45,6 @@ def negative_elbo(
     if not network.variational:
         zero = torch.zeros_like(data)
         return Loss(data, data, zero, zero)
-    cross_entropy, entropy = (term / examples for term in network.kl_terms(draws, estimate))
+    cross_entropy = network.cross_entropy(draws, estimate) / examples
+    entropy = (network.entropy() if draws.entropy is None else draws.entropy) / examples
     return Loss(data + kl_weight * (cross_entropy - entropy), data, cross_entropy, entropy)

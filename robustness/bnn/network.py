@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from robustness.bnn.blocks import Block, make_blocks
 from robustness.bnn.layers import BayesianConvolution, BayesianLayer, BayesianLinear, MakePosterior
 from robustness.bnn.posteriors import GaussianPosterior, Noise, Posterior
 from robustness.bnn.priors import GaussianPrior, Prior
-from robustness.bnn.whole import Parameters, Whole
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,10 @@ class Draws:
     """[samples, D] for each layer."""
     dropout: Callable[[Tensor, int, int], Tensor] | None = None
     """Drops entries of an activation, given the sample's number and the place's."""
-    parameters: Parameters | None = None
-    """The means and scales that they were drawn with, so that the KL need not compute them again."""
+    entropy: Tensor | None = None
+    """The entropy of the posterior that they were drawn from; None for means."""
+    cross_entropy: Tensor | None = None
+    """Its closed-form cross-entropy to the priors; None for means, and where there is none."""
 
     @property
     def samples(self) -> int:
@@ -100,7 +102,7 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(layers)
         prior = make_prior or (lambda _: GaussianPrior())
         self.priors = nn.ModuleList(prior(layer.posterior) for layer in layers)
-        self._made: tuple[tuple[object, ...], Whole] | None = None
+        self._made: tuple[tuple[object, ...], tuple[Block, ...]] | None = None
 
     def posteriors(self) -> list[Posterior]:
         """The posterior of each layer, from the images to the logits."""
@@ -125,11 +127,13 @@ class Network(nn.Module):
         dropout = self._dropout(noise) if self.dropout_rate > 0 else None
         if not self.variational:
             return Draws(tuple(posterior.sample(samples, noise) for posterior in self.posteriors()), dropout)
-        whole = self._whole()
-        parameters = whole.parameters()
-        standard = [each.standard_draws(samples, noise, index) for index, each in enumerate(whole.posteriors)]
-        weights = whole.draw(parameters, torch.cat(standard, dim=1))
-        return Draws(torch.split(weights, whole.sizes, dim=1), dropout, parameters)
+        blocks = self._blocks()
+        drawn = [block.draw(samples, noise) for block in blocks]
+        weights = tuple(layer for each in drawn for layer in each.weights)
+        entropy = torch.stack([each.entropy for each in drawn]).sum()
+        if any(block.prior is None for block in blocks):
+            return Draws(weights, dropout, entropy)
+        return Draws(weights, dropout, entropy, torch.stack([each.cross_entropy for each in drawn]).sum())
 
     def logits(self, images: Tensor, draws: Draws, head: int = 0) -> Tensor:
         """Logits [samples, batch, classes] of images [batch, channels, height, width] or vectors [batch, features]."""
@@ -152,36 +156,24 @@ class Network(nn.Module):
 
     def entropy(self) -> Tensor:
         """The entropy of the posterior over all weights, in nats."""
-        whole = self._whole()
-        return whole.terms(whole.parameters())[1]
-
-    def kl_terms(
-        self, draws: Draws, estimate: Literal["closed_form", "monte_carlo"] = "closed_form"
-    ) -> tuple[Tensor, Tensor]:
-        """-E_q[log p(w)] and the entropy over all weights, in nats; their difference is the KL.
-
-        The first is a closed form where one exists, and the mean over the draws elsewhere or if asked.
-        """
-        whole = self._whole()
-        cross_entropy, entropy = whole.terms(draws.parameters or whole.parameters())
-        if estimate == "closed_form" and whole.prior is not None:
-            return cross_entropy, entropy
-        parts = []
-        for posterior, prior, weights in zip(self.posteriors(), self._priors(), draws.weights, strict=True):
-            closed = estimate == "closed_form"
-            parts.append(prior.cross_entropy(posterior, weights) if closed else prior.monte_carlo(weights))
-        return torch.stack(parts).sum(), entropy
+        return torch.stack([posterior.entropy() for posterior in self.posteriors()]).sum()
 
     def cross_entropy(self, draws: Draws, estimate: Literal["closed_form", "monte_carlo"] = "closed_form") -> Tensor:
-        """-E_q[log p(w)] over all weights, in nats."""
-        return self.kl_terms(draws, estimate)[0]
+        """-E_q[log p(w)] over all weights, in nats: closed forms where they exist, the draws elsewhere or if asked."""
+        closed = estimate == "closed_form"
+        if closed and draws.cross_entropy is not None:
+            return draws.cross_entropy
+        parts = []
+        for posterior, prior, weights in zip(self.posteriors(), self._priors(), draws.weights, strict=True):
+            parts.append(prior.cross_entropy(posterior, weights) if closed else prior.monte_carlo(weights))
+        return torch.stack(parts).sum()
 
-    def _whole(self) -> Whole:
-        """The layers as one vector, made anew when a prior was replaced or the network moved to another device."""
+    def _blocks(self) -> tuple[Block, ...]:
+        """The layers in blocks, made anew when a prior was replaced or the network moved to another device."""
         first = self.posteriors()[0].mean
         made_of = (*self._priors(), first.device, first.dtype)
         if self._made is None or self._made[0] != made_of:
-            self._made = (made_of, Whole.of(self.posteriors(), self._priors()))  # type: ignore[arg-type]
+            self._made = (made_of, tuple(make_blocks(self.posteriors(), self._priors())))  # type: ignore[arg-type]
         return self._made[1]
 
     def _layers(self) -> Sequence[BayesianLayer]:
