@@ -12,7 +12,7 @@ Over the same pairs the three differences add up to Radial's difference to MFVI.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -124,19 +124,18 @@ def _plainly(steps: Sequence[Mapping[str, Any]], outcome: str) -> str:
 
 def points(entry: Mapping[str, Any]) -> str:
     """`-42 points (95 % interval -60 to -20)`."""
-    if entry["difference"] is None:
-        return "–"
-    told = f"{100 * entry['difference']:+.0f} points"
-    if str(entry["interval"]).startswith("none"):
-        return told
-    return f"{told} (95 % interval {100 * entry['low']:+.0f} to {100 * entry['high']:+.0f})"
+    return _with_interval(entry, lambda value: f"{100 * value:+.0f}", " points")
 
 
 def mean(entry: Mapping[str, Any]) -> str:
     """`+0.052 (95 % interval +0.020 to +0.084)`."""
+    return _with_interval(entry, lambda value: f"{value:+.3f}")
+
+
+def _with_interval(entry: Mapping[str, Any], form: Callable[[float], str], unit: str = "") -> str:
     if entry["difference"] is None:
         return "–"
-    told = f"{entry['difference']:+.3f}"
+    told = f"{form(entry['difference'])}{unit}"
     if str(entry["interval"]).startswith("none"):
         return told
-    return f"{told} (95 % interval {entry['low']:+.3f} to {entry['high']:+.3f})"
+    return f"{told} (95 % interval {form(entry['low'])} to {form(entry['high'])})"

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from robustness.bnn.layers import BayesianLinear
 from robustness.bnn.network import Network
-from robustness.bnn.posteriors import LOG_TWO_PI, GaussianPosterior, Noise, RadialPosterior
+from robustness.bnn.posteriors import LOG_TWO_PI, GaussianPosterior, Noise
 from robustness.bnn.priors import GaussianPrior
 from robustness.errors import MethodError
 
@@ -65,7 +65,7 @@ class FlatNetwork:
         self._draws_gradient = torch.empty(samples, self.size)
         self._adopt(posteriors)
         self._spread = _spread(posteriors)
-        shares = torch.cat([_variance_shares(posterior) for posterior in posteriors])
+        shares = torch.cat([posterior.standard_variance() for posterior in posteriors])
         self._prior_mean, prior_scale = _gaussian_priors(network)
         self._one = torch.ones(())
         self._entropy_pull = kl_weight / examples
@@ -81,8 +81,7 @@ class FlatNetwork:
         """z for so many steps, [count, S, D]: what a draw is before it is scaled and moved."""
         parts = []
         for layer, posterior in enumerate(_posteriors(self.network)):
-            draw = posterior.standard_draws if isinstance(posterior, RadialPosterior) else posterior.base_noise
-            parts.append(draw(count * self.samples, noise, layer))
+            parts.append(posterior.standard_draws(count * self.samples, noise, layer))
         return torch.cat(parts, dim=1).view(count, self.samples, self.size)
 
     def step(self, inputs: Tensor, targets: Tensor, standard: Tensor) -> Tensor:
@@ -167,13 +166,6 @@ def _spread(posteriors: Iterable[GaussianPosterior]) -> Tensor | None:
     given = [torch.ones_like(p.mean) if p.spread is None else p.spread for p in posteriors]
     spread = torch.cat(given).detach()
     return None if bool((spread == 1).all()) else spread
-
-
-def _variance_shares(posterior: GaussianPosterior) -> Tensor:
-    """Var[w_i] / sigma_i^2, which no posterior's parameters change, [D]."""
-    if isinstance(posterior, RadialPosterior):
-        return torch.cat([torch.full((size,), 1.0 / size) for size in posterior.groups])
-    return torch.ones(posterior.size)
 
 
 def _gaussian_priors(network: Network) -> tuple[Tensor, Tensor]:
