@@ -18,13 +18,14 @@ import torch
 from torch import nn
 
 from robustness.errors import CheckpointError
+from robustness.optimizers import JoinedOptimizer
 from robustness.trial import EpochResult, Trial
 
-FORMAT = 1
+FORMAT = 2
 
 
 def save_checkpoint(
-    path: Path, trial: Trial, model: nn.Module, optimizer: torch.optim.Optimizer, epochs: Sequence[EpochResult]
+    path: Path, trial: Trial, model: nn.Module, optimizer: JoinedOptimizer, epochs: Sequence[EpochResult]
 ) -> None:
     """Write the state after the last of `epochs`; a reader finds the old file or the new one, never a part."""
     state = {
@@ -40,7 +41,7 @@ def save_checkpoint(
     unfinished.replace(path)
 
 
-def load_checkpoint(path: Path, trial: Trial, model: nn.Module, optimizer: torch.optim.Optimizer) -> list[EpochResult]:
+def load_checkpoint(path: Path, trial: Trial, model: nn.Module, optimizer: JoinedOptimizer) -> list[EpochResult]:
     """Put the saved state back and give the epochs up to it; raises `CheckpointError` if it is not this trial's."""
     state = read_tensors(path)
     if state.get("format") != FORMAT or state.get("trial") != identity(trial):

@@ -39,7 +39,7 @@ def gradient_sd(
 def _gradient(network: Network, draw: Draws, images: Tensor, labels: Tensor) -> Tensor:
     """d NLL / d w at one draw, all layers in one vector, in double precision."""
     leaves = tuple(weights.detach().requires_grad_() for weights in draw.weights)
-    loss = nll(network.logits(images, Draws(leaves, draw.dropout)), labels)
+    loss = nll(network.logits(images, Draws(leaves, dropout=draw.dropout)), labels)
     gradients = torch.autograd.grad(loss, leaves, allow_unused=True)
     zeros = (torch.zeros_like(leaf) if g is None else g for g, leaf in zip(gradients, leaves, strict=True))
     return torch.cat([g.flatten().double() for g in zeros])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +27,7 @@ from robustness.methods import find_method, read_method_options
 from robustness.methods.method import Schedule, Setting
 from robustness.models import blueprint, check_model
 from robustness.noise import StreamNoise
-from robustness.optimizers import make_optimizer, set_learning_rate
+from robustness.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
 from robustness.streams import Streams
 from robustness.tasks import load_task
 from robustness.training_options import TrainingOptions
@@ -74,7 +74,7 @@ class Run:
     train_set: Pictures
     validation_set: Pictures
     ensemble: Ensemble
-    optimizer: torch.optim.Optimizer
+    optimizer: JoinedOptimizer
     schedule: Schedule
     kl_weight: float
     epochs: list[EpochResult] = field(default_factory=list)
@@ -181,11 +181,11 @@ class Run:
                 estimate = self.options.cross_entropy
                 examples = len(self.train_set)
                 losses.append(negative_elbo(network, draw, predicted, labels, examples, self.kl_weight, estimate))
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
         # Members share nothing, so the gradient of the sum is the gradient of each on its own.
-        torch.stack([loss.total for loss in losses]).sum().backward()  # type: ignore[no-untyped-call]
+        sum_of([loss.total for loss in losses]).backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        mean = Loss(*(torch.stack(part).mean().detach() for part in zip(*map(_terms, losses), strict=True)))
+        mean = Loss(*(sum_of(part).detach() / len(losses) for part in zip(*map(_terms, losses), strict=True)))
         return mean, torch.cat(logits).softmax(-1).mean(0)
 
     def check_finite(self, terms: list[Tensor], epoch: int) -> None:
@@ -257,3 +257,8 @@ def pick_device(name: str) -> torch.device:
 
 def _terms(loss: Loss) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return loss.total, loss.nll, loss.cross_entropy, loss.entropy
+
+
+def sum_of(values: Sequence[Tensor]) -> Tensor:
+    """The sum of scalars; a single one as it is."""
+    return values[0] if len(values) == 1 else torch.stack(list(values)).sum()

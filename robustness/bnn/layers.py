@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from robustness.bnn.parts import Layout, Parts
 from robustness.bnn.posteriors import Posterior
 
 Activations: TypeAlias = Sequence[Tensor]
@@ -44,15 +46,20 @@ class BayesianLayer(nn.Module, ABC):
         means[: self.weights].normal_(0.0, math.sqrt(2.0 / self.fan_in), generator=generator)
         self.posterior = make(means, (self.weights, self.outputs))
 
-    def forward(self, activations: Activations, draws: Tensor) -> list[Tensor]:
-        """Apply the draws [S, D] to one shared or S activations; gives S of them."""
+    def forward(self, activations: Activations, draws: Parts) -> list[Tensor]:
+        """Apply S draws to one shared or S activations; gives S of them."""
         if len(activations) == 1:
             activations = [activations[0]] * len(draws)
-        return [self.apply_draw(x, draw) for x, draw in zip(activations, draws.unbind(), strict=True)]
+        return [self.apply_draw(x, *draw) for x, draw in zip(activations, draws, strict=True)]
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """How weight and bias lie in the vector."""
 
     @abstractmethod
-    def apply_draw(self, inputs: Tensor, draw: Tensor) -> Tensor:
-        """Apply one draw [D] of the weights to a batch."""
+    def apply_draw(self, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Apply one draw to a batch."""
 
 
 class BayesianLinear(BayesianLayer):
@@ -61,9 +68,12 @@ class BayesianLinear(BayesianLayer):
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs, fan_in=inputs)
 
-    def apply_draw(self, inputs: Tensor, draw: Tensor) -> Tensor:
-        weight, bias = torch.split(draw, [self.weights, self.outputs])
-        return F.linear(inputs, weight.view(self.outputs, self.inputs), bias)
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout((self.outputs, self.inputs), (0, 1), self.outputs)
+
+    def apply_draw(self, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return F.linear(inputs, weight, bias)
 
 
 class BayesianConvolution(BayesianLayer):
@@ -73,7 +83,9 @@ class BayesianConvolution(BayesianLayer):
         super().__init__(inputs, outputs, fan_in=inputs * kernel * kernel)
         self.kernel = kernel
 
-    def apply_draw(self, inputs: Tensor, draw: Tensor) -> Tensor:
-        weight, bias = torch.split(draw, [self.weights, self.outputs])
-        weight = weight.view(self.outputs, self.kernel, self.kernel, self.inputs).permute(0, 3, 1, 2)
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout((self.outputs, self.inputs, self.kernel, self.kernel), (0, 2, 3, 1), self.outputs)
+
+    def apply_draw(self, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return F.conv2d(inputs, weight, bias, padding=self.kernel // 2)

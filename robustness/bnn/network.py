@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from robustness.bnn.blocks import Block, make_blocks
+from robustness.bnn.joint import Joint
 from robustness.bnn.layers import BayesianConvolution, BayesianLayer, BayesianLinear, MakePosterior
+from robustness.bnn.parts import Parts, parts
 from robustness.bnn.posteriors import GaussianPosterior, Noise, Posterior
 from robustness.bnn.priors import GaussianPrior, Prior
+from robustness.bnn.vectors import Vector
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Draws:
 
     weights: tuple[Tensor, ...]
     """[samples, D] for each layer."""
+    joined: Tensor | None = None
+    """The same for all layers together, [samples, D], where they were drawn so."""
     dropout: Callable[[Tensor, int, int], Tensor] | None = None
     """Drops entries of an activation, given the sample's number and the place's."""
     entropy: Tensor | None = None
@@ -102,7 +106,10 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(layers)
         prior = make_prior or (lambda _: GaussianPrior())
         self.priors = nn.ModuleList(prior(layer.posterior) for layer in layers)
-        self._made: tuple[tuple[object, ...], tuple[Block, ...]] | None = None
+        self._layouts = [layer.layout for layer in layers]
+        self._sizes = [layer.posterior.size for layer in layers]
+        self._vectors: tuple[Vector, ...] = ()
+        self._made: tuple[tuple[object, ...], Joint] | None = None
 
     def posteriors(self) -> list[Posterior]:
         """The posterior of each layer, from the images to the logits."""
@@ -118,38 +125,50 @@ class Network(nn.Module):
         """Whether two predictions can differ."""
         return self.variational or self.dropout_rate > 0
 
+    def join(self) -> tuple[Vector, ...]:
+        """Make the layers' means parts of one vector, and their rhos of another; gives the vectors.
+
+        Draws then set the vectors' gradients. Moving the network to another device takes it apart again.
+        """
+        if not self._joined():
+            posteriors = self.posteriors()
+            rhos = [posterior.rho for posterior in posteriors if isinstance(posterior, GaussianPosterior)]
+            groups = ([posterior.mean for posterior in posteriors], rhos)
+            self._vectors = tuple(Vector.join(group) for group in groups if group)
+        return self._vectors
+
     def means(self) -> Draws:
         """The means as a single draw, without dropout."""
-        return Draws(tuple(posterior.mean[None] for posterior in self.posteriors()))
+        return self._draws(self._all_means()[None])
 
     def sample(self, samples: int, noise: Noise) -> Draws:
         """Draw the weights, [samples, D] for each layer, and the dropout masks."""
         dropout = self._dropout(noise) if self.dropout_rate > 0 else None
         if not self.variational:
-            return Draws(tuple(posterior.sample(samples, noise) for posterior in self.posteriors()), dropout)
-        blocks = self._blocks()
-        drawn = [block.draw(samples, noise) for block in blocks]
-        weights = tuple(layer for each in drawn for layer in each.weights)
-        entropy = torch.stack([each.entropy for each in drawn]).sum()
-        if any(block.prior is None for block in blocks):
-            return Draws(weights, dropout, entropy)
-        return Draws(weights, dropout, entropy, torch.stack([each.cross_entropy for each in drawn]).sum())
+            return self._draws(self._all_means().expand(samples, -1), dropout)
+        joint = self._joint()
+        drawn = joint.draw(samples, noise, self._all_means(), self._all_rhos())
+        cross_entropy = None if joint.prior is None else drawn.cross_entropy
+        return self._draws(drawn.weights, dropout, drawn.entropy, cross_entropy)
 
     def logits(self, images: Tensor, draws: Draws, head: int = 0) -> Tensor:
         """Logits [samples, batch, classes] of images [batch, channels, height, width] or vectors [batch, features]."""
         x: list[Tensor] = [images]
-        layers = iter(zip(self._layers(), draws.weights, strict=True))
+        layers = iter(zip(self._layers(), self._parts(draws), strict=True))
         for place, step in enumerate(self.blueprint):
             if isinstance(step, Convolution | Dense):
-                layer, weights = next(layers)
-                x = [F.relu(y, inplace=True) for y in layer(x, weights)]
+                layer, drawn = next(layers)
+                x = layer(x, drawn)
+                # The maximum of ReLUs is the ReLU of the maximum, which is a fourth of the work.
+                if not isinstance(self.blueprint[place + 1], Pool):
+                    x = [F.relu(y, inplace=True) for y in x]
             elif isinstance(step, Pool):
-                x = [F.max_pool2d(y, 2) if min(y.shape[-2:]) > 1 else y for y in x]
+                x = [F.relu(F.max_pool2d(y, 2) if min(y.shape[-2:]) > 1 else y, inplace=True) for y in x]
             elif isinstance(step, GlobalPool):
                 x = [torch.cat([y.mean((-2, -1)), y.amax((-2, -1))], dim=1) for y in x]
             else:
-                layer, weights = list(layers)[head]
-                x = layer(x, weights)
+                layer, drawn = list(layers)[head]
+                x = layer(x, drawn)
             if draws.dropout is not None and not isinstance(step, Convolution | Heads):
                 x = [draws.dropout(y, sample, place) for sample, y in enumerate(x)]
         return torch.stack(x)
@@ -168,13 +187,33 @@ class Network(nn.Module):
             parts.append(prior.cross_entropy(posterior, weights) if closed else prior.monte_carlo(weights))
         return torch.stack(parts).sum()
 
-    def _blocks(self) -> tuple[Block, ...]:
-        """The layers in blocks, made anew when a prior was replaced or the network moved to another device."""
+    def _draws(self, joined: Tensor, *others: Any) -> Draws:
+        return Draws(torch.split(joined, self._sizes, dim=1), joined, *others)
+
+    def _joined(self) -> bool:
+        return bool(self._vectors) and all(vector.intact() for vector in self._vectors)
+
+    def _all_means(self) -> Tensor:
+        """The means of all layers, [D]."""
+        return self._vectors[0].value if self._joined() else torch.cat([each.mean for each in self.posteriors()])
+
+    def _all_rhos(self) -> Tensor:
+        """The rhos of all layers, [D]."""
+        return self._vectors[1].value if self._joined() else torch.cat([each.rho for each in self.posteriors()])  # type: ignore[misc]
+
+    def _joint(self) -> Joint:
+        """The layers together, looked at anew when a prior was replaced or the network moved to another device."""
         first = self.posteriors()[0].mean
         made_of = (*self._priors(), first.device, first.dtype)
         if self._made is None or self._made[0] != made_of:
-            self._made = (made_of, tuple(make_blocks(self.posteriors(), self._priors())))  # type: ignore[arg-type]
+            self._made = (made_of, Joint.of(self.posteriors(), self._priors()))  # type: ignore[arg-type]
         return self._made[1]
+
+    def _parts(self, draws: Draws) -> list[Parts]:
+        """The weight and the bias of each draw, for each layer."""
+        if draws.joined is not None:
+            return parts(draws.joined, self._layouts)
+        return [parts(weights, [layout])[0] for weights, layout in zip(draws.weights, self._layouts, strict=True)]
 
     def _layers(self) -> Sequence[BayesianLayer]:
         return self.layers  # type: ignore[return-value]

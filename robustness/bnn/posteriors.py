@@ -23,6 +23,7 @@ EULER_GAMMA = 0.57721566490153286
 MEAN_LOG_RADIUS = -(EULER_GAMMA + math.log(2.0)) / 2.0
 """E[log |r|] for r ~ N(0, 1)."""
 LOG_TWO_PI = math.log(2.0 * math.pi)
+TINY = torch.finfo(torch.float32).tiny
 
 
 class Noise(Protocol):
@@ -103,15 +104,19 @@ class GaussianPosterior(Posterior):
         sigma = F.softplus(self.rho)
         return sigma if self.spread is None else sigma * self.spread
 
-    def base_noise(self, samples: int, noise: Noise, layer: int) -> Tensor:
-        """eps, [samples, D]."""
-        return torch.randn(
-            samples, self.size, generator=noise.generator("weight_noise", layer), device=self.mean.device
-        ).to(self.mean.dtype)
+    def base_noise(self, samples: int, noise: Noise, layer: int, out: Tensor | None = None) -> Tensor:
+        """eps, [samples, D], in `out` if given."""
+        generator = noise.generator("weight_noise", layer)
+        if out is not None and out.dtype == torch.float32 and out.device.type == "cpu":
+            for row in out:
+                row.normal_(generator=generator)
+            return out
+        eps = torch.randn(samples, self.size, generator=generator, device=self.mean.device)
+        return eps.to(self.mean.dtype) if out is None else out.copy_(eps)
 
-    def standard_draws(self, samples: int, noise: Noise, layer: int) -> Tensor:
-        """(w - mu) / sigma, [samples, D]: draws before they are scaled and moved."""
-        return self.base_noise(samples, noise, layer)
+    def standard_draws(self, samples: int, noise: Noise, layer: int, out: Tensor | None = None) -> Tensor:
+        """(w - mu) / sigma, [samples, D], in `out` if given: draws before they are scaled and moved."""
+        return self.base_noise(samples, noise, layer, out)
 
     def sample(self, samples: int, noise: Noise, layer: int = 0) -> Tensor:
         return torch.addcmul(self.mean, self.scale(), self.standard_draws(samples, noise, layer))
@@ -147,12 +152,13 @@ class TruncatedGaussianPosterior(GaussianPosterior):
             raise ValueError(f"threshold must be positive, not {threshold}")
         self.threshold = threshold
 
-    def base_noise(self, samples: int, noise: Noise, layer: int) -> Tensor:
+    def base_noise(self, samples: int, noise: Noise, layer: int, out: Tensor | None = None) -> Tensor:
         """eps with each |eps_i| <= threshold: what falls outside is drawn again."""
         generator = noise.generator("weight_noise", layer)
         eps = torch.randn(samples, self.size, generator=generator, device=self.mean.device).to(self.mean.dtype)
         on_cpu = self.mean.device.type == "cpu"
-        return self._by_rejection(eps, generator) if on_cpu else self._by_inversion(eps, generator)
+        eps = self._by_rejection(eps, generator) if on_cpu else self._by_inversion(eps, generator)
+        return eps if out is None else out.copy_(eps)
 
     def _by_inversion(self, eps: Tensor, generator: torch.Generator) -> Tensor:
         """What is outside becomes Phi^-1 of a uniform number: the same distribution, and no count to wait for."""
@@ -187,20 +193,20 @@ class RadialPosterior(GaussianPosterior):
     The paper's appendix prints half of the third term of E_q[log q] and another constant; this is the corrected form.
     """
 
-    def standard_draws(self, samples: int, noise: Noise, layer: int) -> Tensor:
+    def standard_draws(self, samples: int, noise: Noise, layer: int, out: Tensor | None = None) -> Tensor:
         """(eps / ||eps||) |r|, [samples, D]."""
-        eps = self.base_noise(samples, noise, layer)
-        radii = torch.split(self.radius(samples, noise, layer), 1, dim=1)
-        for part, radius in zip(torch.split(eps, list(self.groups), dim=1), radii, strict=True):
+        eps = self.base_noise(samples, noise, layer, out)
+        radii = self.radius(samples, noise, layer)
+        for part, radius in zip(torch.split(eps, list(self.groups), dim=1), torch.split(radii, 1, dim=1), strict=True):
             length = torch.linalg.vector_norm(part, dim=1, keepdim=True)
-            part.mul_(radius / length.clamp_min_(torch.finfo(eps.dtype).tiny))
+            part.mul_(radius / length.clamp_min_(TINY))
         return eps
 
     def radius(self, samples: int, noise: Noise, layer: int) -> Tensor:
         """|r| of each draw and group, [samples, groups]."""
         generator = noise.generator("radius", layer)
         draws = torch.randn(samples, len(self.groups), generator=generator, device=self.mean.device)
-        return draws.abs().to(self.mean.dtype)
+        return draws.abs_().to(self.mean.dtype)
 
     def log_density(self, weights: Tensor) -> Tensor:
         return radial_log_density(weights, self.mean, self.scale(), self.groups)

@@ -29,7 +29,7 @@ from robustness.continual.tasks import CLASSES_PER_TASK, Examples, load_sequence
 from robustness.continual.tasks import Sequence as TaskSequence
 from robustness.errors import CheckpointError, Diverged, MethodError
 from robustness.noise import StreamNoise
-from robustness.optimizers import make_optimizer, set_learning_rate
+from robustness.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
 from robustness.streams import Streams
 from robustness.training import pick_device
 from robustness.trial import EpochResult, Trial
@@ -99,7 +99,7 @@ class Learner:
         hidden = len(self.network.layers) - self.heads
         return [*range(hidden), hidden + self.head_of(self.task)]
 
-    def begin_task(self) -> torch.optim.Optimizer:
+    def begin_task(self) -> JoinedOptimizer:
         """Make what earlier tasks have trained the prior of the present one; gives the task's optimiser."""
         posteriors = self.network.posteriors()
         layers = self.active_layers()
@@ -109,10 +109,10 @@ class Learner:
                 self.network.priors[layer] = trained_posterior_as_prior(posteriors[layer], corrected)
         return self.make_optimizer()
 
-    def make_optimizer(self) -> torch.optim.Optimizer:
+    def make_optimizer(self) -> JoinedOptimizer:
         return make_optimizer(Ensemble([self.network]), self.trial.hyperparameters)
 
-    def learn_task(self, optimizer: torch.optim.Optimizer) -> EpochResult:
+    def learn_task(self, optimizer: JoinedOptimizer) -> EpochResult:
         """Train the present task for all of its epochs and evaluate on it and on all before."""
         start = time.perf_counter()
         number = self.task + 1
@@ -130,9 +130,7 @@ class Learner:
         self.results.append(result)
         return result
 
-    def learn_epoch(
-        self, optimizer: torch.optim.Optimizer, images: Tensor, labels: Tensor, epoch: int
-    ) -> dict[str, float]:
+    def learn_epoch(self, optimizer: JoinedOptimizer, images: Tensor, labels: Tensor, epoch: int) -> dict[str, float]:
         """Go through the task's pictures once, in whole batches; gives the loss's terms and the accuracy."""
         set_learning_rate(optimizer, self.trial.hyperparameters, epoch)
         size = min(int(self.trial.hyperparameters.get("batch_size", 1024)), len(images))
@@ -155,7 +153,7 @@ class Learner:
 
     def step(
         self,
-        optimizer: torch.optim.Optimizer,
+        optimizer: JoinedOptimizer,
         layers: Sequence[int],
         images: Tensor,
         labels: Tensor,
@@ -167,7 +165,7 @@ class Learner:
         draws = self.draw(layers, samples, noise)
         logits = self.network.logits(images, draws, self.head_of(self.task))
         loss = self.loss(layers, draws, logits, labels, examples)
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad()
         loss.total.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         right = (logits.detach().softmax(-1).mean(0).argmax(1) == labels).float().mean()

@@ -1,4 +1,4 @@
-"""Where results come from: the versions of everything, the commit of the working folder, the hardware."""
+"""Where results come from: the versions of everything, the commit of the code, the hardware."""
 
 from __future__ import annotations
 
@@ -20,19 +20,24 @@ def versions() -> dict[str, str]:
 
 
 def git_commit() -> str | None:
-    """The commit of the working folder, with a `+` if files differ from it; None outside a repository."""
-    commit = _git("rev-parse", "HEAD")
-    if commit is None:
-        return None
-    return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    """The commit of the working folder or, where that is in no repository, of this package's own source.
+
+    It ends in a `+` if files differ from it; None where neither is in a repository.
+    """
+    for folder in (Path.cwd(), Path(__file__).parent):
+        commit = _git(folder, "rev-parse", "HEAD")
+        if commit is not None:
+            return commit + ("+" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+    return None
 
 
-def _git(*words: str) -> str | None:
+def _git(folder: Path, *words: str) -> str | None:
     git = shutil.which("git")
     if git is None:
         return None
+    command = [git, "-C", str(folder), *words]
     try:
-        done = subprocess.run([git, *words], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

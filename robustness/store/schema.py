@@ -77,7 +77,11 @@ studies = Table(
     Column("hash", String(128), nullable=False, doc="of the document"),
     Column("seed", JSON, doc="from which every random stream is derived; JSON, for a seed may exceed 64 bits"),
     Column("versions", JSON, nullable=False, doc="of Python and every package that decides a result"),
-    Column("git_commit", String(80), doc="of the working tree; ends in `+` if it was changed"),
+    Column(
+        "git_commit",
+        String(80),
+        doc="of the working folder or this source; ends in `+` if files differ from it",
+    ),
     Column("hardware", JSON, nullable=False),
     Column("created", Double, nullable=False),
 )

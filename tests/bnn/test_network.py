@@ -12,6 +12,7 @@ from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.layers import BayesianConvolution, BayesianLinear
 from robustness.bnn.models import SHORT, mlp, vgg
 from robustness.bnn.network import Blueprint, Draws, Network
+from robustness.bnn.parts import parts
 from robustness.bnn.posteriors import GaussianPosterior, PointPosterior, Posterior, RadialPosterior
 from robustness.models import blueprint
 
@@ -60,14 +61,14 @@ def test_a_linear_layer_computes_what_torch_computes() -> None:
     layer = BayesianLinear(5, 3)
     layer.set_posterior(lambda means, _: PointPosterior(means), first_stream(0))
     draws, inputs = torch.randn(2, 18), torch.randn(4, 5)
-    for got, draw in zip(layer([inputs], draws), draws, strict=True):
+    for got, draw in zip(layer([inputs], parts(draws, [layer.layout])[0]), draws, strict=True):
         torch.testing.assert_close(got, F.linear(inputs, draw[:15].view(3, 5), draw[15:]))
 
 
 def test_a_convolution_applies_each_draw_to_its_own_activation() -> None:
     layer = BayesianConvolution(2, 3)
     draws, inputs = torch.randn(2, 57), [torch.randn(4, 2, 8, 8) for _ in range(2)]
-    for got, x, draw in zip(layer(inputs, draws), inputs, draws, strict=True):
+    for got, x, draw in zip(layer(inputs, parts(draws, [layer.layout])[0]), inputs, draws, strict=True):
         weight = torch.empty(3, 2, 3, 3)
         for out in range(3):
             for row in range(3):
@@ -81,12 +82,13 @@ def test_the_first_layer_does_not_copy_its_input_for_each_draw() -> None:
     seen: list[int] = []
 
     class Recording(BayesianLinear):
-        def apply_draw(self, inputs: torch.Tensor, draw: torch.Tensor) -> torch.Tensor:
+        def apply_draw(self, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
             seen.append(inputs.data_ptr())
-            return super().apply_draw(inputs, draw)
+            return super().apply_draw(inputs, weight, bias)
 
     inputs = torch.randn(4, 5)
-    Recording(5, 3)([inputs], torch.randn(6, 18))
+    layer = Recording(5, 3)
+    layer([inputs], parts(torch.randn(6, 18), [layer.layout])[0])
     assert seen == [inputs.data_ptr()] * 6
 
 

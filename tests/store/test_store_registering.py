@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sqlalchemy import exc, insert, text
@@ -9,7 +11,7 @@ from store_samples import RADIAL, SamplePlan, SampleStudy, epoch, plan_of
 
 from robustness.errors import StoreError
 from robustness.plan import make_plan
-from robustness.store import Store, StudyStore, schema
+from robustness.store import Store, StudyStore, provenance, schema
 from robustness.study import load_study
 from robustness.trial import TrialKey
 
@@ -141,3 +143,33 @@ def test_a_key_is_the_trial_whatever_its_arm_is_called(store: Store) -> None:
     with held.writer() as writer:
         writer.ended(key, "finished", 0.5, 1)
     assert held.states()[key] == "finished"
+
+
+def commit(folder: Path) -> str:
+    """Make a repository with one commit, and give the commit."""
+    (folder / "file.txt").write_text("first")
+    me = ["-c", "user.name=A", "-c", "user.email=a@b"]
+    for words in (["init", "--quiet"], ["add", "."], [*me, "commit", "--quiet", "--message", "first"]):
+        subprocess.run(["git", "-C", folder, *words], check=True)
+    done = subprocess.run(["git", "-C", folder, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_the_commit_is_the_working_folder_s_or_else_the_package_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, source, nowhere = tmp_path / "mine", tmp_path / "source", tmp_path / "nowhere"
+    for folder in (mine, source, nowhere):
+        folder.mkdir()
+    mine_commit, source_commit = commit(mine), commit(source)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    monkeypatch.setattr(provenance, "__file__", str(source / "provenance.py"))
+    monkeypatch.chdir(nowhere)
+    assert provenance.git_commit() == source_commit
+    (source / "file.txt").write_text("changed")
+    assert provenance.git_commit() == source_commit + "+"
+    monkeypatch.chdir(mine)
+    assert provenance.git_commit() == mine_commit
+    monkeypatch.chdir(nowhere)
+    monkeypatch.setattr(provenance, "__file__", str(nowhere / "provenance.py"))
+    assert provenance.git_commit() is None

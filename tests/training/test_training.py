@@ -233,11 +233,11 @@ def test_the_gradients_spread_agrees_with_gradients_taken_one_by_one() -> None:
     found = run.gradient_noise(1)
     images, labels = run.train_set.batch(slice(0, 64)), run.train_set.labels[:64]
     network = run.ensemble.members[0]
-    means = [p.mean for p in network.posteriors()]
+    means, _ = network.join()
     gradients = []
     for sample in range(5):
         draws = network.sample(1, training.StreamNoise(run.streams, (1, sample), "diagnostics"))
         loss = torch.nn.functional.cross_entropy(network.logits(images, draws)[0], labels)
-        gradients.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, means)]))
+        gradients.append(torch.autograd.grad(loss, means.value)[0])
     expected = torch.stack(gradients).double().var(0).mean().sqrt().item()
     assert found == pytest.approx(expected, rel=1e-5)

@@ -1,4 +1,4 @@
-"""Layers in blocks: the same draws, terms and gradients as each layer's own modules give through autograd."""
+"""All layers drawn together: the same draws, terms and gradients as each layer's own modules give through autograd."""
 
 from __future__ import annotations
 
@@ -48,11 +48,14 @@ def gradients(made: Network, loss: Tensor) -> list[Tensor]:
 
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("posterior", POSTERIORS)
-@pytest.mark.parametrize(("samples", "enough"), [(1, 10**9), (3, 10**9), (1, 20), (3, 1)])
+@pytest.mark.parametrize(("samples", "piece"), [(1, 10**9), (3, 10**9), (1, 20), (3, 1)])
+@pytest.mark.parametrize("as_on_gpu", [False, True])
 def test_draws_terms_and_gradients_are_those_of_the_layers(
-    posterior: str, prior: str, samples: int, enough: int, monkeypatch: pytest.MonkeyPatch
+    posterior: str, prior: str, samples: int, piece: int, as_on_gpu: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robustness.bnn.blocks.ENOUGH", enough)
+    monkeypatch.setattr("robustness.bnn.joint.PIECE", piece)
+    if as_on_gpu:
+        monkeypatch.setattr("robustness.bnn.joint._factor", lambda scalar: scalar)
     made = network(posterior, prior)
     draws = made.sample(samples, SeededNoise(1))
     apart = [each.sample(samples, SeededNoise(1), index) for index, each in enumerate(made.posteriors())]

@@ -1,0 +1,52 @@
+"""Parameters of many layers as one vector.
+
+What is done to all weights alike, a draw or a step of the optimiser, costs several times less on one long vector than
+on dozens of short ones. The layers' own parameters stay what they are, as views of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Parameters as views of one vector, a leaf of the graph with a gradient of its own."""
+
+    value: Tensor
+    """[D]"""
+    parameters: tuple[nn.Parameter, ...]
+    places: tuple[int, ...]
+    """Where each parameter lies in memory."""
+
+    @staticmethod
+    def join(parameters: Sequence[nn.Parameter]) -> Vector:
+        value = torch.cat([parameter.detach().flatten() for parameter in parameters])
+        parts = torch.split(value, [parameter.numel() for parameter in parameters])
+        for parameter, part in zip(parameters, parts, strict=True):
+            parameter.data = part.view_as(parameter)
+        places = tuple(parameter.data_ptr() for parameter in parameters)
+        return Vector(value.requires_grad_(), tuple(parameters), places)
+
+    def intact(self) -> bool:
+        """Whether the parameters are still views of the vector: moving a network to a device ends that."""
+        return tuple(parameter.data_ptr() for parameter in self.parameters) == self.places
+
+    def forget_gradients(self) -> None:
+        """Set the gradients of the vector and of its parameters to None."""
+        self.value.grad = None
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    def gather_gradients(self) -> None:
+        """Add the gradients that reached the parameters to the vector's."""
+        gradients = [parameter.grad for parameter in self.parameters]
+        if all(gradient is None for gradient in gradients):
+            return
+        pairs = zip(self.parameters, gradients, strict=True)
+        joined = torch.cat([torch.zeros_like(p).flatten() if g is None else g.flatten() for p, g in pairs])
+        self.value.grad = joined if self.value.grad is None else self.value.grad + joined
