@@ -8,12 +8,18 @@ from collections.abc import Callable, Mapping
 
 
 def medians(
-    candidates: Mapping[str, Callable[[], object]], seconds: float = 6.0, warm: int = 3, most: int = 200
+    candidates: Mapping[str, Callable[[], object]],
+    seconds: float = 6.0,
+    warm: int = 3,
+    most: int = 200,
+    device: str = "cpu",
 ) -> dict[str, float]:
-    """The median CPU seconds of a call to each candidate, called in turn for about `seconds` in all.
+    """The median seconds of a call to each candidate, called in turn for about `seconds` in all.
 
-    CPU seconds of this process, which should have one thread: what other processes do lengthens the wait, not the work.
+    On a CPU these are CPU seconds of this process, which should have one thread: what other processes do lengthens the
+    wait, not the work. On a GPU they are wall seconds to the end of the work that was started.
     """
+    clock = time.process_time if device == "cpu" else _gpu_clock
     for _ in range(warm):
         for call in candidates.values():
             call()
@@ -22,8 +28,15 @@ def medians(
     rounds = 0
     while rounds < 5 or (time.perf_counter() - begun < seconds and rounds < most):
         for name, call in candidates.items():
-            start = time.process_time()
+            start = clock()
             call()
-            taken[name].append(time.process_time() - start)
+            taken[name].append(clock() - start)
         rounds += 1
     return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def _gpu_clock() -> float:
+    import torch
+
+    torch.cuda.synchronize()
+    return time.perf_counter()

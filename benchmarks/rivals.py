@@ -48,10 +48,15 @@ def _amsgrad(model: nn.Module, fused: bool = False) -> torch.optim.Optimizer:
     return torch.optim.Adam(model.parameters(), lr=1e-4, amsgrad=True, fused=fused)
 
 
+def bare_network(blocks: Blocks, device: torch.device | str) -> VGG:
+    """A deterministic network of torch's own layers, in the memory format that is fastest."""
+    model = VGG(blocks, _convolution, nn.Linear).to(device)
+    return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+
 def plain(blocks: Blocks, images: Tensor, labels: Tensor) -> Step:
     """The limit: a deterministic network's step, with what makes it fastest (channels last, a fused optimiser)."""
-    model = VGG(blocks, _convolution, nn.Linear)
-    model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    model = bare_network(blocks, images.device)
     optimizer = _amsgrad(model, fused=True)
     batch = images.contiguous(memory_format=torch.channels_last)
 
@@ -81,7 +86,7 @@ def bayesian_torch(blocks: Blocks, images: Tensor, labels: Tensor, samples: int)
             "moped_delta": 0.5,
         },
     )
-    optimizer = _amsgrad(model)
+    optimizer = _amsgrad(model.to(images.device))
 
     def step() -> None:
         outputs, kls = [], []
@@ -105,7 +110,7 @@ def blitz(blocks: Blocks, images: Tensor, labels: Tensor, samples: int) -> Step:
 
     network = variational_estimator(type("Estimated", (VGG,), {}))
     model = network(blocks, lambda i, o: BayesianConv2d(i, o, kernel_size=(3, 3), padding=1), BayesianLinear)
-    optimizer = _amsgrad(model)
+    optimizer = _amsgrad(model.to(images.device))
     criterion = nn.CrossEntropyLoss()
 
     def step() -> None:
@@ -128,11 +133,11 @@ def torchbnn(blocks: Blocks, images: Tensor, labels: Tensor, samples: int) -> St
         lambda i, o: bnn.BayesConv2d(0, 1.0, i, o, 3, padding=1),
         lambda i, o: bnn.BayesLinear(prior_mu=0, prior_sigma=1.0, in_features=i, out_features=o),
     )
-    optimizer = _amsgrad(model)
+    optimizer = _amsgrad(model.to(images.device))
     kl_loss = bnn.BKLLoss(reduction="mean", last_layer_only=False)
 
     def step() -> None:
-        loss = torch.zeros(())
+        loss = torch.zeros((), device=images.device)
         for _ in range(samples):
             loss = loss + F.cross_entropy(model(images), labels) / samples
         loss = loss + 0.01 * kl_loss(model)
@@ -143,8 +148,9 @@ def torchbnn(blocks: Blocks, images: Tensor, labels: Tensor, samples: int) -> St
     return step
 
 
-PEERS: dict[str, Callable[[Blocks, Tensor, Tensor, int], Step]] = {
-    "bayesian-torch": bayesian_torch,
-    "BLiTZ": blitz,
-    "torchbnn": torchbnn,
+PEERS: dict[str, tuple[str, Callable[[Blocks, Tensor, Tensor, int], Step]]] = {
+    "bayesian-torch": ("bayesian_torch", bayesian_torch),
+    "BLiTZ": ("blitz", blitz),
+    "torchbnn": ("torchbnn", torchbnn),
 }
+"""Each package's module, and its step."""

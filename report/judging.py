@@ -76,14 +76,14 @@ class Thresholds:
 
 
 def thresholds(frames: StudyFrames) -> Thresholds:
-    """The thresholds of a study: fixed numbers, or the 99 % point of what untrained networks score."""
+    """The thresholds of a study: fixed numbers, or the 99 % point of what untrained networks or guesses score."""
     outcomes = frames.document["outcomes"]
     rule = outcomes["learned_nothing"]
     if rule.get("below") is not None:
         fixed = Threshold(float(rule["below"]), False, True, f"the study sets it: below {rule['below']:g}")
         found = dict.fromkeys(SUMMARIES, fixed)
     else:
-        level = float(rule["no_better_than_untrained"])
+        level = float(rule.get("no_better_than_untrained") or rule["no_better_than_guessing"])
         found = {summary: _untrained(frames.untrained, summary, level) for summary in SUMMARIES}
     return Thresholds(found, float(outcomes["good"]["at_least"]))
 
@@ -94,7 +94,7 @@ def _untrained(note: Mapping[str, Any] | None, summary: str, level: float) -> Th
             CHANCE,
             True,
             False,
-            f"the untrained networks have not been scored yet: {CHANCE} stands in for their threshold",
+            f"what chance scores has not been found out yet: {CHANCE} stands in for the threshold",
         )
     part: Mapping[str, Any] = note.get("summaries", {}).get(summary) or note
     scores = [float(score) for score in part.get("scores", [])]
@@ -103,10 +103,16 @@ def _untrained(note: Mapping[str, Any] | None, summary: str, level: float) -> Th
     value = float(part["threshold"]) if part.get("threshold") is not None else max(points, default=CHANCE)
     judged_as = str(part.get("summary", note.get("summary", summary)))
     evaluations = part.get("evaluations", note.get("evaluations"))
-    why = (
-        f"no better than the {100 * (1 - level):g} % point of {len(scores)} untrained networks, each judged by the "
-        f"{judged_as} of {evaluations} evaluations, and never below the same point of permutations by patient"
-    )
+    if scores:
+        why = (
+            f"no better than the {100 * (1 - level):g} % point of {len(scores)} untrained networks, each judged by the "
+            f"{judged_as} of {evaluations} evaluations, and never below the same point of permutations by patient"
+        )
+    else:
+        why = (
+            f"no better than the {100 * (1 - level):g} % point of guesses, labels permuted between patients, judged by "
+            f"the {judged_as} of {evaluations} evaluations"
+        )
     if judged_as != summary:
         why += f" (made for the {judged_as} epoch; at the {summary} it is the stricter one)"
     return Threshold(value, True, True, why)

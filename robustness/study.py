@@ -219,7 +219,8 @@ def _checked_own(study: Study, check_data: bool) -> Study:
     """A study with a trainable of the user's own, which must be there; what it is given is its own affair."""
     if study.outcomes.learned_nothing.below is None:
         raise StudyFileError(
-            "outcomes.learned_nothing: no_better_than_untrained is for the built-in trainable; give {below: number}"
+            "outcomes.learned_nothing: what is better than chance is known of the built-in trainable alone; "
+            "give {below: number}"
         )
     try:
         find_trainable(study.trainable)

@@ -54,8 +54,8 @@ def check_search(study: Study) -> None:
                 raise StudyFileError(f"search.{key}.{label}: {one_of('arm', label, labels)}")
     if study.outcomes.learned_nothing.below is None:
         raise StudyFileError(
-            "outcomes.learned_nothing: no_better_than_untrained is for sweeps; a study with `search` compares its best "
-            "models and scores no untrained networks: give {below: number}"
+            "outcomes.learned_nothing: thresholds that are found are for sweeps; a study with `search` compares its "
+            "best models: give {below: number}"
         )
     if study.stop is not None:
         raise StudyFileError("stop: is for sweeps; a study with `search` ends after search.runs")

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from robustness.trial import BUILT_IN_TRAINABLE
 
@@ -42,18 +49,33 @@ class Sampling(Section):
 
 
 class LearnedNothing(Section):
-    """When a trial has learned nothing: exactly one of the two keys."""
+    """When a trial has learned nothing: exactly one of the keys."""
 
     no_better_than_untrained: float | None = Field(default=None, gt=0, lt=0.5)
     """0.01: not above the 99 % point of untrained networks judged alike. For sweeps of the built-in trainable."""
+    no_better_than_guessing: float | None = Field(default=None, gt=0, lt=0.5)
+    """0.01: not above the 99 % point of guesses judged alike, labels permuted between patients. For the same sweeps."""
     below: float | None = None
     """A fixed number: the metric stays below it."""
 
     @model_validator(mode="after")
-    def _one_of_the_two(self) -> LearnedNothing:
-        if (self.no_better_than_untrained is None) is (self.below is None):
-            raise ValueError("needs exactly one of no_better_than_untrained and below")
+    def _one_of_them(self) -> LearnedNothing:
+        if sum(value is not None for value in self.model_dump().values()) != 1:
+            raise ValueError("needs exactly one of no_better_than_untrained, no_better_than_guessing and below")
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Guessing is left out where it is not asked for: studies begun before there was such a rule stay the same."""
+        values: dict[str, Any] = dump(self)
+        if values["no_better_than_guessing"] is None:
+            del values["no_better_than_guessing"]
+        return values
+
+    @property
+    def level(self) -> float | None:
+        """The share of untrained networks or of guesses that the threshold leaves above it; None for a fixed number."""
+        return self.no_better_than_untrained or self.no_better_than_guessing
 
 
 class Good(Section):

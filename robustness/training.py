@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from robustness.batches import Pictures
-from robustness.bnn.elbo import Loss, negative_elbo, nll
+from robustness.bnn.elbo import Loss, negative_elbo, nll_of_draws
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.posteriors import GaussianPosterior
 from robustness.checkpoints import load_checkpoint, save_checkpoint
@@ -171,16 +171,13 @@ class Run:
             draws = self.ensemble.sample(samples, StreamNoise(self.streams, (epoch, step), device=images.device))
         losses, logits = [], []
         for network, draw in zip(self.ensemble.members, draws, strict=True):
-            with forward_precision(images.device, self.options.mixed_precision):
-                predicted = network.logits(images, draw).float()
-            logits.append(predicted.detach())
+            data, predicted = nll_of_draws(network, draw, images, labels, self.options.mixed_precision)
+            logits.append(predicted)
             if pretraining:
-                data = nll(predicted, labels)
                 losses.append(Loss(data, data, torch.zeros_like(data), torch.zeros_like(data)))
             else:
                 estimate = self.options.cross_entropy
-                examples = len(self.train_set)
-                losses.append(negative_elbo(network, draw, predicted, labels, examples, self.kl_weight, estimate))
+                losses.append(negative_elbo(network, draw, data, len(self.train_set), self.kl_weight, estimate))
         self.optimizer.zero_grad()
         # Members share nothing, so the gradient of the sum is the gradient of each on its own.
         sum_of([loss.total for loss in losses]).backward()  # type: ignore[no-untyped-call]

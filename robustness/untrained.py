@@ -9,7 +9,9 @@ each is drawn twice, and the rest follows from the two:
 
 a_1, a_2: the metric of each draw alone; centre: of their mean, drawn towards its cell's mean by as much as its own
 noise widens it. A cell is an arm and an initial rho. The sd of a single draw bounds that of an evaluation with more
-draws from above. The second threshold permutes labels between patients: the luck of a finite validation set.
+draws from above. The second threshold permutes labels between patients: the luck of a finite validation set. A study
+may ask for that one alone (`no_better_than_guessing`): on real pictures an untrained network can happen to see what
+tells the classes apart, such as brightness, and the best of 99 % of such networks may be more than can be learned.
 """
 
 from __future__ import annotations
@@ -58,6 +60,8 @@ def untrained_note(study: Study, plan: Plan, executor: Executor, stop: Callable[
     """The scores of untrained networks and the threshold made of them, for the store; None if it was stopped."""
     from robustness.sweep import terms_of
 
+    if study.outcomes.learned_nothing.no_better_than_guessing is not None:
+        return make_note(study, [])
     networks = chosen(plan)
     pieces = [networks[first : first + NETWORKS_AT_ONCE] for first in range(0, len(networks), NETWORKS_AT_ONCE)]
     collector = _Collector()
@@ -86,22 +90,27 @@ def _summary(study: Study, scored: Sequence[Scored], summary: str) -> dict[str, 
     evaluations = counted_epochs(study)
     judged = evaluations if summary == "best" else 1
     streams = Streams(study.seed, 0, REPLICATE)
-    scores = extrapolated(scored, judged, streams.numpy("diagnostics"))
     lucky = permuted(study, judged, streams.numpy("diagnostics", 1))
-    of_networks, of_luck = (float(np.quantile(values, 1 - _level(study))) for values in (scores, lucky))
-    return {
+    of_luck = float(np.quantile(lucky, 1 - _level(study)))
+    note: dict[str, Any] = {
         "summary": summary,
         "evaluations": evaluations,
-        "scores": [float(score) for score in scores],
-        "networks": {"count": len(scored), "draws": 2, "point": of_networks},
+        "scores": [],
         "permutation": {"count": len(lucky), "point": of_luck},
-        "threshold": max(of_networks, of_luck),
+        "threshold": of_luck,
     }
+    if scored:
+        scores = extrapolated(scored, judged, streams.numpy("diagnostics"))
+        of_networks = float(np.quantile(scores, 1 - _level(study)))
+        note["scores"] = [float(score) for score in scores]
+        note["networks"] = {"count": len(scored), "draws": 2, "point": of_networks}
+        note["threshold"] = max(of_networks, of_luck)
+    return note
 
 
 def _level(study: Study) -> float:
-    """The share of untrained networks that the threshold leaves above it."""
-    return study.outcomes.learned_nothing.no_better_than_untrained or 0.01
+    """The share of untrained networks, or of guesses, that the threshold leaves above it."""
+    return study.outcomes.learned_nothing.level or 0.01
 
 
 def counted_epochs(study: Study) -> int:

@@ -52,6 +52,7 @@ OUT_OF_RANGE: dict[str, list[Any]] = {
     "training.evaluation_samples": [0],
     "outcomes.good.at_least": [1.1, -0.2],
     "outcomes.learned_nothing.no_better_than_untrained": [0, 1, -0.01],
+    "outcomes.learned_nothing.no_better_than_guessing": [0, 0.01, "much"],
     "resources.cpu": [0, -1, 1.5],
     "resources.gpu": [-1, 0.3, 1.5],
     "space.batch_size": [[0], [-16, 16], []],

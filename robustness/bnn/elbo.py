@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from robustness.bnn.network import Draws, Network
+from robustness.devices import forward_precision
 
 
 @dataclass(frozen=True)
@@ -28,20 +30,63 @@ def nll(logits: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, 1), labels.repeat(samples))
 
 
+def nll_of_draws(
+    network: Network, draws: Draws, images: Tensor, labels: Tensor, mixed_precision: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The NLL of a batch, and the detached logits [samples, batch, classes].
+
+    Several draws go forward and back one after the other, so that the activations of one alone are in memory; what
+    comes out has the gradient that was found on the way.
+    """
+    joined = draws.joined
+    if draws.samples == 1 or joined is None or not joined.requires_grad:
+        logits = _logits(network, images, draws, mixed_precision)
+        return nll(logits, labels), logits.detach()
+    all_logits, values, gradient = [], [], torch.empty_like(joined)
+    for sample in range(draws.samples):
+        row = joined[sample : sample + 1].detach().requires_grad_()
+        alone = replace(draws, weights=torch.split(row, [each.shape[1] for each in draws.weights], dim=1), joined=row)
+        logits = _logits(network, images, alone, mixed_precision)
+        value = nll(logits, labels) / draws.samples
+        gradient[sample] = torch.autograd.grad(value, row)[0][0]
+        values.append(value.detach())
+        all_logits.append(logits.detach())
+    value = _WithGradient.apply(joined, torch.stack(values).sum(), gradient)  # type: ignore[no-untyped-call]
+    return value, torch.cat(all_logits)
+
+
+def _logits(network: Network, images: Tensor, draws: Draws, mixed_precision: bool) -> Tensor:
+    with forward_precision(images.device, mixed_precision):
+        return network.logits(images, draws).float()
+
+
+class _WithGradient(torch.autograd.Function):
+    """A scalar of a vector, with its gradient known already."""
+
+    @staticmethod
+    def forward(ctx: Any, vector: Tensor, value: Tensor, gradient: Tensor) -> Tensor:  # noqa: ARG004
+        ctx.save_for_backward(gradient)
+        return value.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, by_value: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return gradient * by_value, None, None
+
+
 def negative_elbo(
     network: Network,
     draws: Draws,
-    logits: Tensor,
-    labels: Tensor,
+    data: Tensor,
     examples: int,
     kl_weight: float = 1.0,
     estimate: Literal["closed_form", "monte_carlo"] = "closed_form",
 ) -> Loss:
-    """The negative ELBO of a training set of so many `examples`, estimated on one batch.
+    """The negative ELBO of a training set of so many `examples`, from the NLL `data` of one batch under the draws.
 
     The KL is counted once, whatever the number of samples, and divided by the number of examples.
     """
-    data = nll(logits, labels)
     if not network.variational:
         zero = torch.zeros_like(data)
         return Loss(data, data, zero, zero)

@@ -105,18 +105,35 @@ def _sweep(
 def prepare_judgement(
     study: Study, plan: Plan, store: StudyStore, executor: Executor, interruption: Interruption, quiet: bool
 ) -> None:
-    """Score the study's untrained networks, once, where it judges by them."""
+    """Find out, once, what a trial has to beat, where the study does not say so itself."""
     from robustness.outcomes import UNTRAINED_NOTE
 
     if study.outcomes.learned_nothing.below is not None or store.note(UNTRAINED_NOTE) is not None:
         return
     from robustness.untrained import untrained_note
 
+    guessing = study.outcomes.learned_nothing.no_better_than_guessing is not None
     if not quiet:
-        print("scoring untrained networks, which a trial has to beat", file=sys.stderr, flush=True)
+        print(
+            "scoring",
+            "guesses" if guessing else "untrained networks",
+            "for a trial to beat",
+            file=sys.stderr,
+            flush=True,
+        )
     note = untrained_note(study, plan, executor, interruption)
-    if note is not None:
-        store.save_note(UNTRAINED_NOTE, note)
+    if note is None:
+        return
+    store.save_note(UNTRAINED_NOTE, note)
+    good = study.outcomes.good.at_least
+    if note["threshold"] >= good:
+        chance = f"guesses alone have a point at {note['permutation']['point']:.3f}: see no_better_than_guessing"
+        print(
+            f"warning: learned_nothing reaches up to {note['threshold']:.3f}, which is not below good ({good:g})"
+            + ("" if guessing else f"; {chance}"),
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption: Interruption) -> int:

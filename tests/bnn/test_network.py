@@ -7,7 +7,7 @@ import torch
 from noises import SeededNoise
 from torch.nn import functional as F
 
-from robustness.bnn.elbo import negative_elbo, nll
+from robustness.bnn.elbo import negative_elbo, nll, nll_of_draws
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.layers import BayesianConvolution, BayesianLinear
 from robustness.bnn.models import SHORT, mlp, vgg
@@ -111,7 +111,7 @@ def test_the_kl_does_not_change_with_the_number_of_draws(kind: type[GaussianPost
     kls = []
     for samples in (1, 2, 8):
         draws = model.sample(samples, SeededNoise(samples))
-        loss = negative_elbo(model, draws, model.logits(images, draws), labels, examples=100)
+        loss = negative_elbo(model, draws, nll(model.logits(images, draws), labels), examples=100)
         kls.append((loss.cross_entropy - loss.entropy).item())
         torch.testing.assert_close(loss.total, loss.nll + loss.cross_entropy - loss.entropy)
     assert kls[0] == kls[1] == kls[2] > 0
@@ -135,12 +135,32 @@ def test_nll_is_the_mean_over_draws_and_pictures() -> None:
     torch.testing.assert_close(nll(logits, labels), torch.stack(by_hand).mean())
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_draws_one_after_the_other_have_the_nll_and_the_gradient_of_all_together(dropout: float) -> None:
+    model = network(vgg(3, 2, 4, blocks=SHORT)).double()
+    model.dropout_rate = dropout
+    images, labels = torch.randn(4, 3, 16, 16).double(), torch.tensor([0, 1, 1, 0])
+    found = []
+    for one_by_one in (True, False):
+        draws = model.sample(4, SeededNoise(1))
+        if one_by_one:
+            value, logits = nll_of_draws(model, draws, images, labels)
+        else:
+            logits = model.logits(images, draws)
+            value = nll(logits, labels)
+        model.zero_grad()
+        (3.0 * value).backward()
+        found.append([value.detach(), logits.detach(), *(parameter.grad for parameter in model.parameters())])
+    # Logits are taken in single precision.
+    torch.testing.assert_close([x.double() for x in found[0]], found[1], rtol=1e-5, atol=1e-6)
+
+
 def test_the_kl_weight_scales_the_kl_alone() -> None:
     model = network(mlp(6, 2, (5,)))
     images, labels = torch.randn(4, 6), torch.tensor([0, 1, 1, 0])
     draws = model.sample(1, SeededNoise())
     logits = model.logits(images, draws)
-    half = negative_elbo(model, draws, logits, labels, examples=10, kl_weight=0.5)
+    half = negative_elbo(model, draws, nll(logits, labels), examples=10, kl_weight=0.5)
     torch.testing.assert_close(half.total, half.nll + 0.5 * (half.cross_entropy - half.entropy))
 
 

@@ -26,7 +26,7 @@ from robustness.study_search import objective
         ({"stop": {}}, "stop: is for sweeps"),
         (
             {"outcomes": {"learned_nothing": {"no_better_than_untrained": 0.01}, "good": {"at_least": 0.8}}},
-            "outcomes.learned_nothing: no_better_than_untrained is for sweeps",
+            "outcomes.learned_nothing: thresholds that are found are for sweeps",
         ),
         ({"finals": {"arms": ["best"]}}, "finals.arms.0: unknown arm 'best'"),
         ({"search": None, "finals": {}, "sampling": {"configurations": 3}}, "finals: needs `search`"),

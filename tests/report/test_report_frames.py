@@ -132,6 +132,14 @@ def test_the_untrained_networks_note_is_read_in_every_form(store: Store, change:
     assert "200 untrained networks" in limit.why
 
 
+def test_a_threshold_of_guesses_says_so(store: Store) -> None:
+    outcomes = {"learned_nothing": {"no_better_than_guessing": 0.05, "below": None}}
+    note = {**untrained_note(), "scores": [], "threshold": 0.61}
+    limit = thresholds(load_frames(fill(store, made_study(outcomes=outcomes), note=note))).learned_nothing["best"]
+    assert (limit.value, limit.inclusive, limit.known) == (0.61, True, True)
+    assert "95 % point of guesses" in limit.why
+
+
 def test_permutations_raise_the_threshold_but_never_lower_it(store: Store) -> None:
     note = {**untrained_note(), "threshold": None}
     alone = upper_point(note["scores"], 0.01)
@@ -145,4 +153,4 @@ def test_permutations_raise_the_threshold_but_never_lower_it(store: Store) -> No
 def test_without_the_note_the_report_says_that_the_threshold_is_not_known(store: Store) -> None:
     limit = thresholds(load_frames(AWKWARD["unknown threshold"](store))).learned_nothing["best"]
     assert (limit.value, limit.known) == (CHANCE, False)
-    assert "have not been scored yet" in limit.why
+    assert "has not been found out yet" in limit.why

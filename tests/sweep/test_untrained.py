@@ -97,3 +97,32 @@ def test_pictures_of_one_patient_make_luck_wider() -> None:
     single = 0.5 + np.sqrt(201 / 120_000) * norm.ppf(np.random.default_rng(3).random((300, 5)).max(axis=1))
     assert np.quantile(alone, 0.9) == pytest.approx(np.quantile(single, 0.9), abs=0.02)
     assert np.quantile(fours, 0.9) - 0.5 == pytest.approx(2 * (np.quantile(alone, 0.9) - 0.5), rel=0.25)
+
+
+def test_guesses_alone_need_no_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robustness.untrained.SCORINGS", 200)
+    rules = ({"no_better_than_untrained": 0.1}, {"no_better_than_guessing": 0.1})
+    monkeypatch.setattr("robustness.untrained.NETWORKS", 24)
+    notes = []
+    for rule in rules:
+        study, plan = small_study(tmp_path, outcomes={"learned_nothing": rule, "good": {"at_least": 0.9}})
+        executor = InlineExecutor()
+        if "no_better_than_guessing" in rule:
+            monkeypatch.setattr(executor, "run", lambda *_: pytest.fail("nothing has to be run"))
+        notes.append(untrained_note(study, plan, executor, lambda: False))
+    both, guesses = notes
+    assert both is not None
+    assert guesses is not None
+    assert guesses["scores"] == []
+    assert guesses["permutation"] == both["permutation"]
+    assert guesses["threshold"] == both["permutation"]["point"]
+    assert guesses["summaries"]["last"]["threshold"] < guesses["threshold"]
+
+
+def test_a_study_without_the_rule_of_guesses_is_the_study_it_was(tmp_path: Path) -> None:
+    study, _ = small_study(tmp_path)
+    assert study.document()["outcomes"]["learned_nothing"] == {"no_better_than_untrained": 0.01, "below": None}
+    study, _ = small_study(
+        tmp_path, outcomes={"learned_nothing": {"no_better_than_guessing": 0.02}, "good": {"at_least": 0.9}}
+    )
+    assert study.document()["outcomes"]["learned_nothing"]["no_better_than_guessing"] == 0.02

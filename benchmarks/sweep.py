@@ -1,0 +1,175 @@
+"""A sweep of real trials: what use it makes of its workers, and how long plain scripts take for the same trials.
+
+The bare time of a trial is that of its epochs when it trains alone in this process, with one thread. Then the same
+trials run through this project's executor, through Ray Tune as its tutorial shows it (a function, one CPU a trial), and
+through Optuna's `optimize(..., n_jobs=workers)`. Ray's own start is no part of any of these times. Beside them: what an
+empty trial costs, through Ray Tune and the store.
+
+python benchmarks/sweep.py
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from results import Result, parser, show
+
+from robustness.execution import Ending, Started, Terms
+from robustness.execution.connection import connected
+from robustness.execution.tune import TuneExecutor
+from robustness.plan import make_plan
+from robustness.store import open_store
+from robustness.study import load_study
+from robustness.sweep import sweep
+from robustness.trial import EpochResult, Trial, TrialKey
+
+LEAST_USE, MOST_OVERHEAD = 0.93, 0.1
+EMPTY = 200
+
+
+class Clock:
+    """The time from the first start to the last end, and the times of epochs."""
+
+    def __init__(self) -> None:
+        self.first = self.last = 0.0
+        self.epochs = 0.0
+
+    def started(self, key: TrialKey, attempt: int, where: Started) -> None:  # noqa: ARG002
+        self.first = self.first or time.perf_counter()
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:  # noqa: ARG002
+        self.epochs += result.seconds
+
+    def ended(self, key: TrialKey, ending: Ending) -> None:
+        assert ending.status in ("finished", "diverged"), f"{key}: {ending}"
+        self.last = time.perf_counter()
+
+
+def quickstart_trials(pairs: int) -> list[Trial]:
+    """The quickstart's first pairs, longest first: what is measured is overhead, not the tail of a schedule."""
+    study = load_study("quickstart", [f"sampling.configurations={pairs}"])
+    return sorted(make_plan(study).trials, key=lambda t: t.hyperparameters["variational_samples"], reverse=True)
+
+
+def bare_seconds(planned: Sequence[Trial]) -> float:
+    """The time of all epochs, one after the other in this process."""
+    import torch
+
+    from robustness.training import train
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return sum(result.seconds for trial in planned for result in train(trial))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def plain_ray_tune(planned: Sequence[Trial]) -> float:
+    """The trials as a function of Ray Tune's, with its defaults."""
+    from ray import tune
+
+    def objective(config: dict[str, Any]) -> None:
+        from robustness.training import train
+
+        for result in train(planned[config["number"]]):
+            tune.report(dict(result.measures))
+
+    with tempfile.TemporaryDirectory() as folder:
+        tuner = tune.Tuner(
+            objective,
+            param_space={"number": tune.grid_search(list(range(len(planned))))},
+            run_config=tune.RunConfig(storage_path=folder, verbose=0),
+        )
+        start = time.perf_counter()
+        found = tuner.fit()
+        seconds = time.perf_counter() - start
+    assert found.num_errors == 0
+    return seconds
+
+
+def plain_optuna(planned: Sequence[Trial], workers: int) -> float:
+    """The trials as an objective of Optuna's, in so many threads."""
+    import optuna
+
+    from robustness.training import train
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+    def objective(trial: optuna.Trial) -> float:
+        (*_, last) = train(planned[trial.number])
+        return last.measures["validation_auc"]
+
+    study = optuna.create_study(direction="maximize")
+    start = time.perf_counter()
+    study.optimize(objective, n_trials=len(planned), n_jobs=workers)
+    return time.perf_counter() - start
+
+
+def real_results(pairs: int, workers: int) -> Iterator[Result]:
+    planned = quickstart_trials(pairs)
+    bare = bare_seconds(planned)
+    clock = Clock()
+    with connected(cpus=workers):
+        begun = time.perf_counter()
+        TuneExecutor(workers).run(iter(planned), clock, Terms())
+        ours = time.perf_counter() - begun
+        ray_tune = plain_ray_tune(planned)
+    optuna = plain_optuna(planned, workers)
+    wall = clock.last - clock.first
+    count = f"{len(planned)} trials of the quickstart on {workers} workers"
+    note = f"bare {bare:.1f} s, wall {wall:.1f} s"
+    yield Result(f"{count}: bare time / (workers x wall)", bare / (workers * wall), least=LEAST_USE, note=note)
+    slower = "what the machine's cores share"
+    yield Result(f"{count}: an epoch in a worker / alone", clock.epochs / bare, note=slower)
+    yield Result(f"{count}: time in epochs / (workers x wall)", clock.epochs / (workers * wall))
+    yield Result(f"{count}: plain Ray Tune / ours", ray_tune / ours, least=1.0, note=f"{ray_tune:.1f} s, {ours:.1f} s")
+    yield Result(f"{count}: plain Optuna threads / ours", optuna / ours, least=1.0, note=f"{optuna:.1f} s")
+
+
+def empty_results(workers: int) -> Iterator[Result]:
+    document = {
+        "name": "empty",
+        "trainable": "simulated_trials:empty",
+        "arms": ["first", "second"],
+        "space": {"rate": {"low": 0.0, "high": 1.0}},
+        "sampling": {"configurations": EMPTY // 2},
+        "outcomes": {"learned_nothing": {"below": 0.4}, "good": {"at_least": 0.8}},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.yaml"
+        path.write_text(yaml.safe_dump(document))
+        study = load_study(str(path))
+        plan = make_plan(study)
+        with open_store(f"sqlite:///{folder}/store.db") as store, connected(cpus=workers):
+            registered = store.register(study, plan)
+            start = time.perf_counter()
+            swept = sweep(study, plan, registered, TuneExecutor(workers))
+            seconds = time.perf_counter() - start
+    yield Result(f"{EMPTY} empty trials on {workers} workers: each", seconds / swept.run, "s", most=MOST_OVERHEAD)
+
+
+def main() -> int:
+    options = parser(__doc__)
+    options.add_argument("--pairs", type=int, default=6)
+    options.add_argument("--workers", type=int, default=2)
+    arguments = options.parse_args()
+
+    def results() -> Iterator[Result]:
+        yield from empty_results(arguments.workers)
+        yield from real_results(arguments.pairs, arguments.workers)
+
+    return show(results(), arguments.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
