@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: install quickstart test lint clean
+.PHONY: install quickstart test benchmark lint clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -22,6 +22,15 @@ quickstart: $(VENV)/installed  ## run the bundled quickstart study and write its
 
 test: $(VENV)/installed-test  ## run all tests on up to four cores
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadgroup $(ARGUMENTS)
+
+# The packages that training steps are compared with, without the torchvision that two of them name and none needs here.
+$(VENV)/installed-benchmark: $(VENV)/installed
+	$(PIP) --editable '.[benchmark]'
+	$(PIP) --no-deps bayesian-torch blitz-bayesian-pytorch torchbnn
+	touch $@
+
+benchmark: $(VENV)/installed-benchmark  ## measure speed as ratios, print a table and write benchmarks.json
+	$(BIN)/python benchmarks/all.py $(ARGUMENTS)
 
 lint: $(VENV)/installed-test  ## check style and types
 	$(BIN)/ruff check .

@@ -1,18 +1,14 @@
 """How fast the store takes in and gives back a large study: 10,000 trials, 200,000 epochs, beside bare sqlite3.
 
-    python benchmarks/store.py [URL]
-
-Prints rows a second for writing 200,000 epochs and the seconds for reading frames and for `robustness status`, and ends
-with 1 if one of the limits is missed: 5,000 epochs a second, 2 s for the frame of 10,000 trials, 1 s for their status
-and 0.3 s for `robustness --help`, both with Python's start. Without a URL a temporary SQLite file is used.
-
 Every end of a trial is one commit, so long trials are faster by the row: the rate for trials of 160 epochs, about the
-length of the paper's, is printed as well.
+length of the paper's, is found as well. With them the times of `robustness status` on the large study and of
+`robustness --help`, both from Python's start to its end, and that neither imports torch or Ray.
+
+    python benchmarks/store.py [URL]        without a URL a temporary SQLite file is used
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sqlite3
 import statistics
@@ -20,11 +16,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from results import Result, parser, show
 
 from robustness.store import StudyStore, open_store
 from robustness.store.schema import MEASURES
@@ -45,6 +45,7 @@ class LargeStudy:
 
     name: str = "large"
     hash: str = "large"
+    count: int = TRIALS
 
     def document(self) -> dict[str, Any]:
         outcomes = {"metric": "validation_auc", "primary": "good", "good": {"at_least": 0.8}}
@@ -59,7 +60,7 @@ class LargeStudy:
     def trials(self) -> list[Trial]:
         drawn = [
             {"optimizer": ("sgd", "amsgrad")[n % 2], "learning_rate": 10.0 ** -(n % 5), "batch_size": 16, "number": n}
-            for n in range(TRIALS // 2)
+            for n in range(self.count // 2)
         ]
         return [
             Trial(self.name, 0, number, arm, hyperparameters=values)
@@ -121,45 +122,52 @@ def command_seconds(*words: str) -> float:
     return statistics.median(times)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="How fast the store takes in and gives back a large study.")
-    parser.add_argument("url", nargs="?", help="an empty store; default: a temporary SQLite file")
-    url = parser.parse_args().url
+def imports(*words: str) -> int:
+    """How many of torch and Ray a command imports."""
+    code = f"""
+import sys
+from robustness.cli import main
+main({list(words)!r})
+print()
+print(sum(module in sys.modules for module in ("torch", "ray")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return int(done.stdout.splitlines()[-1])
+
+
+def results(url: str | None) -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as folder:
+        url = url or f"sqlite:///{folder}/store.db"
         bare = timed(lambda: write_bare(Path(folder) / "bare.db"))
-        with open_store(url or f"sqlite:///{folder}/store.db") as store:
+        with open_store(url) as store:
             register = timed(lambda: store.register(LargeStudy(), LargeStudy()))
+            yield Result(f"register {TRIALS:,} trials", register, "s")
             study = store.study("large")
             write = timed(lambda: write_all(study, TRIALS, EPOCHS))
+            note = f"bare sqlite3 in one transaction {ROWS / bare:,.0f} rows/s"
+            yield Result(f"write {ROWS:,} epochs", ROWS / write, "rows/s", least=LEAST_ROWS_A_SECOND, note=note)
             other = LargeStudy("long", "long")
             store.register(other, other)
             long = timed(lambda: write_all(store.study("long"), LONG_TRAINED, LONG_EPOCHS))
-            import pandas as pd  # so that its import counts for no frame
+            yield Result(f"write trials of {LONG_EPOCHS} epochs", LONG_TRAINED * LONG_EPOCHS / long, "rows/s")
+            import pandas as pd  # noqa: F401  so that its import counts for no frame
 
-            trials = timed(lambda: study.trials())
-            epochs = timed(lambda: study.epochs())
-            states = timed(lambda: study.states())
-            status = command_seconds("status", "large", "--store", url or f"sqlite:///{folder}/store.db")
-    helped = command_seconds("--help")
-    rate, bare_rate = ROWS / write, ROWS / bare
-    print(f"register {TRIALS} trials    {register:8.2f} s")
-    print(f"write {ROWS} epochs     {write:8.2f} s   {rate:10.0f} rows/s")
-    print(f"  in trials of {LONG_EPOCHS}      {long:8.2f} s   {LONG_TRAINED * LONG_EPOCHS / long:10.0f} rows/s")
-    print(f"  bare sqlite3, one go  {bare:8.2f} s   {bare_rate:10.0f} rows/s   ({bare_rate / rate:.1f} x)")
-    print(f"frame of {TRIALS} trials    {trials:8.2f} s   (pandas {pd.__version__})")
-    print(f"frame of {ROWS} epochs  {epochs:8.2f} s")
-    print(f"states of {TRIALS} trials   {states:8.2f} s")
-    print(f"robustness status       {status:8.2f} s")
-    print(f"robustness --help       {helped:8.2f} s")
-    met = (
-        rate > LEAST_ROWS_A_SECOND
-        and trials < MOST_SECONDS
-        and status < MOST_STATUS_SECONDS
-        and helped < MOST_HELP_SECONDS
-    )
-    limits = f"{LEAST_ROWS_A_SECOND} rows/s, {MOST_SECONDS} s, {MOST_STATUS_SECONDS} s, {MOST_HELP_SECONDS} s"
-    print("limits met" if met else f"LIMITS MISSED: {limits}")
-    return 0 if met else 1
+            frame = timed(lambda: study.trials())
+            yield Result(f"frame of {TRIALS:,} trials", frame, "s", most=MOST_SECONDS)
+            yield Result(f"frame of {ROWS:,} epochs", timed(lambda: study.epochs()), "s")
+        of_status = ("status", "large", "--store", url)
+        status = command_seconds(*of_status)
+        yield Result(f"robustness status of {TRIALS:,} trials", status, "s", most=MOST_STATUS_SECONDS)
+        loaded = imports(*of_status)
+        yield Result("robustness status: imports of torch and Ray", loaded, "modules", most=0)
+    yield Result("robustness --help", command_seconds("--help"), "s", most=MOST_HELP_SECONDS)
+
+
+def main() -> int:
+    options = parser(__doc__)
+    options.add_argument("url", nargs="?", help="an empty store; default: a temporary SQLite file")
+    arguments = options.parse_args()
+    return show(results(arguments.url), arguments.json)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def own_step(case: Case, method: str, device: str) -> Callable[[], object]:
     return lambda: run.step(images, labels, 2, next(count), False)
 
 
-def measure(case: Case, seconds: float, device: str) -> dict[str, float]:
+def measure(case: Case, seconds: float, device: str, peers: bool = True) -> dict[str, float]:
     """Median seconds of a step of `limit` (one sample), our arms and the other packages, as far as they are there."""
     torch.manual_seed(0)
     images = torch.randn(case.batch, 3, case.size, case.size, device=device)
@@ -103,7 +103,7 @@ def measure(case: Case, seconds: float, device: str) -> dict[str, float]:
     candidates: dict[str, Callable[[], object]] = {"limit": plain(blocks, images, labels)}
     candidates |= {method: own_step(case, method, device) for method in ("mfvi", "radial")}
     for name, (module, make) in PEERS.items():
-        if find_spec(module) is not None:
+        if peers and find_spec(module) is not None:
             candidates[name] = make(blocks, images, labels, case.samples)
     return medians(candidates, seconds, device=device)
 

@@ -1,0 +1,75 @@
+"""All benchmarks, one after the other, each in a process of its own: prints a table and writes it as JSON.
+
+make benchmark        or: python benchmarks/all.py [--out benchmarks.json] [--markdown]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from results import Result, line, markdown, read
+
+from robustness.store.provenance import git_commit, hardware, versions
+
+BENCHMARKS = ("training_step", "evaluation", "sweep", "store", "report_page", "growth")
+VERSIONS = ("python", "torch", "ray", "optuna", "sqlalchemy", "bayesian-torch", "blitz-bayesian-pytorch", "torchbnn")
+
+
+def run(name: str) -> list[Result]:
+    """The results of one benchmark; one that breaks stops all."""
+    script = Path(__file__).with_name(f"{name}.py")
+    done = subprocess.run([sys.executable, str(script), "--json"], stdout=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise SystemExit(f"{script} ended with {done.returncode}")
+    return read(done.stdout)
+
+
+def machine() -> dict[str, object]:
+    """Where the figures come from."""
+    known = {name.lower(): version for name, version in versions().items()}
+    return {
+        "commit": git_commit(),
+        "date": time.strftime("%Y-%m-%d"),
+        **{key: value for key, value in hardware().items() if value},
+        "versions": {name: known[name] for name in VERSIONS if name in known} | {"python": platform.python_version()},
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks.json"), help="the file that is written")
+    parser.add_argument("--markdown", action="store_true", help="print tables for a page")
+    arguments = parser.parse_args()
+    begun, tables = time.perf_counter(), {}
+    for name in arguments.names or BENCHMARKS:
+        start = time.perf_counter()
+        tables[name] = run(name)
+        print(f"\n## {name} ({time.perf_counter() - start:.0f} s)\n", flush=True)
+        print(markdown(tables[name]) if arguments.markdown else "\n".join(map(line, tables[name])), flush=True)
+    every = [result for table in tables.values() for result in table]
+    missed = [result for result in every if result.met is False]
+    seconds = time.perf_counter() - begun
+    print(f"\n{len(every)} figures in {seconds / 60:.1f} minutes; {len(missed)} aims missed")
+    document = {
+        "machine": machine(),
+        "seconds": seconds,
+        "benchmarks": {
+            name: [asdict(result) | {"met": result.met} for result in table] for name, table in tables.items()
+        },
+    }
+    arguments.out.write_text(json.dumps(document, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""A guard against becoming slower: ratios alone, measured side by side, with room for a busy machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+TRIES = 3
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def lowest(measure: Callable[[], dict[str, float]], most: dict[str, float]) -> dict[str, float]:
+    """The lowest of each ratio over a few tries, which end as soon as all are low enough."""
+    found: dict[str, float] = {}
+    for _ in range(TRIES):
+        for name, value in measure().items():
+            found[name] = min(value, found.get(name, value))
+        if all(found[name] <= limit for name, limit in most.items()):
+            break
+    return found
+
+
+@pytest.mark.parametrize(("batch", "samples"), [(64, 1), (16, 4)])
+def test_a_training_step_stays_near_its_limit(batch: int, samples: int) -> None:
+    import training_step
+
+    def measure() -> dict[str, float]:
+        case = training_step.Case("short", 32, batch, samples, 1.15)
+        found = training_step.measure(case, 4.0, "cpu", peers=False)
+        return {
+            "mfvi / limit": found["mfvi"] / (samples * found["limit"]),
+            "radial / mfvi": found["radial"] / found["mfvi"],
+        }
+
+    # The aims are 1.15 and 1.05.
+    most = {"mfvi / limit": 1.5, "radial / mfvi": 1.3}
+    found = lowest(measure, most)
+    assert all(found[name] <= limit for name, limit in most.items()), found
+
+
+def test_samples_take_no_more_memory_than_one_after_the_other() -> None:
+    import training_step
+
+    def measure() -> dict[str, float]:
+        (found,) = training_step.memory_results("cpu")
+        return {"memory": found.value}
+
+    # The aim is 1.2; all samples at once would be about 3.
+    found = lowest(measure, {"memory": 1.6})
+    assert found["memory"] <= 1.6, found
+
+
+def test_evaluation_and_pictures_cost_little_beside_the_arithmetic() -> None:
+    import evaluation
+
+    def measure() -> dict[str, float]:
+        evaluated = next(iter(evaluation.evaluation_results(3.0, "cpu")))
+        loaded = next(iter(evaluation.loading_results(3.0, "cpu")))
+        return {"evaluation": evaluated.value, "loading": loaded.value}
+
+    # The aims are 1.1 and 0.1.
+    most = {"evaluation": 1.4, "loading": 0.25}
+    found = lowest(measure, most)
+    assert all(found[name] <= limit for name, limit in most.items()), found
+
+
+def test_results_say_whether_aims_were_met(tmp_path: Path) -> None:
+    from results import Result, line, markdown, read
+
+    results = [Result("a", 1.2, most=1.15), Result("b | c", 12345.6, "rows/s", least=5000), Result("d", 0.0123, "s")]
+    assert [result.met for result in results] == [False, True, None]
+    assert "MISSED" in line(results[0])
+    assert "12,346 rows/s" in line(results[1])
+    assert "**missed**" in markdown(results)
+    assert read(json.dumps([{"name": "a", "value": 1.2, "most": 1.15}])) == [results[0]]
+
+
+def test_a_benchmark_that_breaks_stops_all(tmp_path: Path) -> None:
+    command = [sys.executable, str(BENCHMARKS / "all.py"), "no_such_benchmark", "--out", str(tmp_path / "out.json")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode not in (0, None)
+    assert not (tmp_path / "out.json").exists()
