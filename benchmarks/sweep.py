@@ -1,6 +1,8 @@
 """A sweep of real trials: what use it makes of its workers, and how long plain scripts take for the same trials.
 
-The bare time of a trial is that of its epochs when it trains alone in this process, with one thread. Then the same
+The quickstart runs as it stands. Its use of workers is the bare time of training / (workers x wall time), from the
+first start of a trial to the last end. The bare time is that of all epochs, once as they were in the workers, and once
+as it would be if the cores shared nothing: some of the trials train once more, alone in this process. A few short
 trials run through this project's executor, through Ray Tune as its tutorial shows it (a function, one CPU a trial), and
 through Optuna's `optimize(..., n_jobs=workers)`. Ray's own start is no part of any of these times. Beside them: what an
 empty trial costs, through Ray Tune and the store.
@@ -13,6 +15,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,31 +36,32 @@ from robustness.sweep import sweep
 from robustness.trial import EpochResult, Trial, TrialKey
 
 LEAST_USE, MOST_OVERHEAD = 0.93, 0.1
-EMPTY = 200
+EMPTY, SHORT = 200, 8
+ALONE = 4
+"""Every fourth trial of the quickstart trains alone as well."""
 
 
 class Clock:
-    """The time from the first start to the last end, and the times of epochs."""
+    """The time from the first start to the last end, and the times of each trial's epochs."""
 
     def __init__(self) -> None:
         self.first = self.last = 0.0
-        self.epochs = 0.0
+        self.epochs: Counter[TrialKey] = Counter()
 
     def started(self, key: TrialKey, attempt: int, where: Started) -> None:  # noqa: ARG002
         self.first = self.first or time.perf_counter()
 
-    def epoch(self, key: TrialKey, result: EpochResult) -> None:  # noqa: ARG002
-        self.epochs += result.seconds
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        self.epochs[key] += result.seconds  # type: ignore[assignment]
 
     def ended(self, key: TrialKey, ending: Ending) -> None:
         assert ending.status in ("finished", "diverged"), f"{key}: {ending}"
         self.last = time.perf_counter()
 
 
-def quickstart_trials(pairs: int) -> list[Trial]:
-    """The quickstart's first pairs, longest first: what is measured is overhead, not the tail of a schedule."""
-    study = load_study("quickstart", [f"sampling.configurations={pairs}"])
-    return sorted(make_plan(study).trials, key=lambda t: t.hyperparameters["variational_samples"], reverse=True)
+def planned_trials(*changes: str) -> list[Trial]:
+    """The trials of the quickstart, with these changes."""
+    return list(make_plan(load_study("quickstart", changes)).trials)
 
 
 def bare_seconds(planned: Sequence[Trial]) -> float:
@@ -115,25 +119,32 @@ def plain_optuna(planned: Sequence[Trial], workers: int) -> float:
     return time.perf_counter() - start
 
 
-def real_results(pairs: int, workers: int) -> Iterator[Result]:
-    planned = quickstart_trials(pairs)
-    bare = bare_seconds(planned)
-    clock = Clock()
+def use_results(workers: int) -> Iterator[Result]:
+    planned, clock = planned_trials(), Clock()
     with connected(cpus=workers):
-        begun = time.perf_counter()
         TuneExecutor(workers).run(iter(planned), clock, Terms())
-        ours = time.perf_counter() - begun
-        ray_tune = plain_ray_tune(planned)
-    optuna = plain_optuna(planned, workers)
-    wall = clock.last - clock.first
-    count = f"{len(planned)} trials of the quickstart on {workers} workers"
-    note = f"bare {bare:.1f} s, wall {wall:.1f} s"
-    yield Result(f"{count}: bare time / (workers x wall)", bare / (workers * wall), least=LEAST_USE, note=note)
-    slower = "what the machine's cores share"
-    yield Result(f"{count}: an epoch in a worker / alone", clock.epochs / bare, note=slower)
-    yield Result(f"{count}: time in epochs / (workers x wall)", clock.epochs / (workers * wall))
-    yield Result(f"{count}: plain Ray Tune / ours", ray_tune / ours, least=1.0, note=f"{ray_tune:.1f} s, {ours:.1f} s")
-    yield Result(f"{count}: plain Optuna threads / ours", optuna / ours, least=1.0, note=f"{optuna:.1f} s")
+    wall, trained = clock.last - clock.first, sum(clock.epochs.values())
+    what = f"the quickstart's {len(planned)} trials on {workers} workers"
+    note = f"{trained:.1f} s of training in {wall:.1f} s"
+    yield Result(f"{what}: training / (workers x wall)", trained / (workers * wall), least=LEAST_USE, note=note)
+    alone = planned[::ALONE]
+    shared = sum(clock.epochs[trial.key] for trial in alone) / bare_seconds(alone)
+    note = f"an epoch beside another takes {shared:.2f} x as long as alone"
+    use = trained / shared / (workers * wall)
+    yield Result(f"{what}: training alone / (workers x wall)", use, least=LEAST_USE, note=note)
+
+
+def peer_results(workers: int) -> Iterator[Result]:
+    short = [t for t in planned_trials("training.epochs=6") if t.hyperparameters["variational_samples"] == 1][:SHORT]
+    with connected(cpus=workers):
+        start = time.perf_counter()
+        TuneExecutor(workers).run(iter(short), Clock(), Terms())
+        ours = time.perf_counter() - start
+        ray_tune = plain_ray_tune(short)
+    optuna = plain_optuna(short, workers)
+    what = f"{len(short)} short trials on {workers} workers"
+    yield Result(f"{what}: plain Ray Tune / ours", ray_tune / ours, least=1.0, note=f"{ray_tune:.1f} s, {ours:.1f} s")
+    yield Result(f"{what}: plain Optuna in threads / ours", optuna / ours, least=1.0, note=f"{optuna:.1f} s")
 
 
 def empty_results(workers: int) -> Iterator[Result]:
@@ -160,13 +171,13 @@ def empty_results(workers: int) -> Iterator[Result]:
 
 def main() -> int:
     options = parser(__doc__)
-    options.add_argument("--pairs", type=int, default=6)
     options.add_argument("--workers", type=int, default=2)
     arguments = options.parse_args()
 
     def results() -> Iterator[Result]:
         yield from empty_results(arguments.workers)
-        yield from real_results(arguments.pairs, arguments.workers)
+        yield from peer_results(arguments.workers)
+        yield from use_results(arguments.workers)
 
     return show(results(), arguments.json)
 

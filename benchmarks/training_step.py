@@ -177,7 +177,7 @@ def results(seconds: float, device: str) -> Iterator[Result]:
 
 def main() -> int:
     options = parser(__doc__)
-    options.add_argument("--seconds", type=float, default=15.0, help="how long each case is measured")
+    options.add_argument("--seconds", type=float, default=10.0, help="how long each case is measured")
     options.add_argument("--device", default="cpu", help="cpu or cuda")
     options.add_argument("--peak", help="print the memory of a `step` or of a `loop`, nothing else")
     arguments = options.parse_args()
