@@ -11,10 +11,11 @@ def medians(
     candidates: Mapping[str, Callable[[], object]],
     seconds: float = 6.0,
     warm: int = 3,
+    least: int = 9,
     most: int = 200,
     device: str = "cpu",
 ) -> dict[str, float]:
-    """The median seconds of a call to each candidate, called in turn for about `seconds` in all.
+    """The median seconds of a call to each candidate, called in turn for about `seconds`, and at least so many times.
 
     On a CPU these are CPU seconds of this process, which should have one thread: what other processes do lengthens the
     wait, not the work. On a GPU they are wall seconds to the end of the work that was started.
@@ -26,7 +27,7 @@ def medians(
     taken: dict[str, list[float]] = {name: [] for name in candidates}
     begun = time.perf_counter()
     rounds = 0
-    while rounds < 5 or (time.perf_counter() - begun < seconds and rounds < most):
+    while rounds < least or (time.perf_counter() - begun < seconds and rounds < most):
         for name, call in candidates.items():
             start = clock()
             call()
