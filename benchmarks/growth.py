@@ -9,6 +9,7 @@ does it. The driver runs simulated trials that import no torch, and its last tri
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,7 @@ SIZES = (100, 1_000, 10_000)
 MOST_GROWTH = 1.2
 """What a trial may cost in a study ten times as large; by more than noise it should not cost more."""
 LARGEST, SLOWEST = 1.5, 1.5
+REPEATS = 3
 
 
 class Watch:
@@ -81,7 +83,8 @@ def store_results() -> Iterator[Result]:
             study = opened.study(made.name)
             write[size] = processor_seconds(lambda study=study, size=size: store.write_all(study, size, store.EPOCHS))  # type: ignore[misc]
             study.trials()
-            frames[size] = processor_seconds(lambda study=study: (study.trials(), study.epochs()))  # type: ignore[misc]
+            read = [processor_seconds(lambda study=study: (study.trials(), study.epochs())) for _ in range(REPEATS)]  # type: ignore[misc]
+            frames[size] = min(read)
     yield from growth("store, writing", write, "s")
     yield from growth("store, reading frames", frames, "s")
 
@@ -102,10 +105,14 @@ def driver_results(count: int, workers: int) -> Iterator[Result]:
     watch = Watch()
     with connected(cpus=workers):
         TuneExecutor(workers).run(trials(count), watch, Terms())
-    part = max(count // 5, 2)
-    # From the first end on: the first trials wait for the workers to start, which is no cost of a trial.
-    first, last = watch.times[part - 1] - watch.times[0], watch.times[-1] - watch.times[-part]
-    note = f"{first:.1f} s, {last:.1f} s"
+    # From the first end on: the first trials wait for the workers to start, which is no cost of a trial. Medians of
+    # stretches of trials, so that one slow moment of the machine does not decide.
+    stretch = max(count // 50, 2)
+    ends = watch.times[::stretch]
+    lengths = [(after - before) / stretch for before, after in zip(ends, ends[1:], strict=False)]
+    fifth = max(len(lengths) // 5, 1)
+    first, last = statistics.median(lengths[:fifth]), statistics.median(lengths[-fifth:])
+    note = f"{1000 * first:.1f} ms, {1000 * last:.1f} ms each"
     yield Result(f"driver, {count:,} trials: the last fifth / the first", last / first, most=SLOWEST, note=note)
     yield Result(f"driver, {count:,} trials: most memory", watch.largest / 1e9, "GB", most=LARGEST)
 
