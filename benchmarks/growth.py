@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -109,7 +110,7 @@ def driver_results(count: int, workers: int) -> Iterator[Result]:
     # stretches of trials, so that one slow moment of the machine does not decide.
     stretch = max(count // 50, 2)
     ends = watch.times[::stretch]
-    lengths = [(after - before) / stretch for before, after in zip(ends, ends[1:], strict=False)]
+    lengths = [(after - before) / stretch for before, after in pairwise(ends)]
     fifth = max(len(lengths) // 5, 1)
     first, last = statistics.median(lengths[:fifth]), statistics.median(lengths[-fifth:])
     note = f"{1000 * first:.1f} ms, {1000 * last:.1f} ms each"
