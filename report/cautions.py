@@ -135,9 +135,10 @@ def _depends(material: Material) -> Iterator[str]:
                 f"The verdict on {arms} holds only for thresholds from {entry['holds_from']:.2f} to "
                 f"{entry['holds_to']:.2f}."
             )
-    for entry in material.analysis["left_out"]["matters"]:
-        arms = " and ".join(text(arm, 60) for arm in entry["arms"])
-        for key, what in (("left_out", "trials that ended without a result"), ("missing", "trials that are missing")):
-            if entry[key]["changes"]:
-                yield f"Counting the {entry[key]['trials']} {what} in another way could change the verdict on {arms}."
-                break
+    for key, what in (("left_out", "trials that ended without a result"), ("missing", "trials that are missing")):
+        entries = [entry for entry in material.analysis["left_out"]["matters"] if entry[key]["changes"]]
+        if entries:
+            pairs = "; ".join(" and ".join(text(arm, 60) for arm in entry["arms"]) for entry in entries)
+            most = max(entry[key]["trials"] for entry in entries)
+            count = f"the {most}" if len(entries) == 1 else f"up to {most}"
+            yield f"Counting {count} {what} in another way could change the verdict on {pairs}."

@@ -98,7 +98,7 @@ def verdict(
     fractions = ", ".join(
         f"{arm} {percent(arms[arm][frames.primary]['fraction'])} %" for arm in frames.arms if arms[arm]["paired"]
     )
-    pairs = max(int(entry["pairs"]) for entry in told)
+    pairs = max(int(arms[arm]["paired"]) for arm in frames.arms)
     first = f"Of {pairs} paired configurations, so many {DID[frames.primary].replace('was', 'were')}: {fractions}."
     if not sentences:
         return [first, "No two arms differ at the 5 % level after Holm's correction."]
