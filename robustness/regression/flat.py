@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from robustness.bnn.joint import Joint
 from robustness.bnn.layers import BayesianLinear
 from robustness.bnn.network import Network
 from robustness.bnn.posteriors import LOG_TWO_PI, GaussianPosterior, Noise
@@ -64,7 +65,7 @@ class FlatNetwork:
         self._draws = torch.empty(samples, self.size)
         self._draws_gradient = torch.empty(samples, self.size)
         self._adopt(posteriors)
-        self._spread = _spread(posteriors)
+        self._spread = Joint.of(posteriors, list(network.priors)).spread  # type: ignore[arg-type]
         shares = torch.cat([posterior.standard_variance() for posterior in posteriors])
         self._prior_mean, prior_scale = _gaussian_priors(network)
         self._one = torch.ones(())
@@ -159,13 +160,6 @@ def _posteriors(network: Network) -> list[GaussianPosterior]:
     if network.dropout_rate > 0 or not all(isinstance(posterior, GaussianPosterior) for posterior in found):
         raise MethodError("regression trains networks with a mean-field or radial posterior alone")
     return found  # type: ignore[return-value]
-
-
-def _spread(posteriors: Iterable[GaussianPosterior]) -> Tensor | None:
-    """What multiplies softplus(rho), [D]; None where that is 1 for all."""
-    given = [torch.ones_like(p.mean) if p.spread is None else p.spread for p in posteriors]
-    spread = torch.cat(given).detach()
-    return None if bool((spread == 1).all()) else spread
 
 
 def _gaussian_priors(network: Network) -> tuple[Tensor, Tensor]:
