@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 INK = "#1b1f24"
 """The colour of text, axes and grid; in a page it becomes the colour of the text around the figure."""
+FONTS = "DejaVu Sans, Verdana, sans-serif"
+"""Of a figure that is a file of its own; in a page it has the fonts of the text around it."""
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
@@ -33,8 +35,11 @@ _GEOMETRY = frozenset({"d", "x", "y", "width", "height", "points", "transform", 
 def to_svg(figure: Figure, name: str, title: str, description: str, *, in_page: bool = True) -> str:
     """The figure as an SVG element that screen readers announce by its title and description.
 
-    `in_page` takes the text's colour and font from the page; otherwise the element is a file of its own.
+    `in_page` takes the text's colour and font from the page; otherwise the element is a file of its own, on white, so
+    that it can be read on a dark page too.
     """
+    if not in_page:
+        figure.patch.set_facecolor("white")
     root = ElementTree.fromstring(_drawn(figure, name))  # noqa: S314 - matplotlib wrote it just now
     used = set(_references(root))
     for parent in root.iter():
@@ -92,7 +97,7 @@ def _clean(element: ElementTree.Element, name: str, used: set[str], in_page: boo
     for declaration in attributes.pop("style", "").split(";"):
         key, _, value = (part.strip() for part in declaration.partition(":"))
         if key == "font":
-            attributes |= _font(value, in_page)
+            attributes |= _font(value)
         elif key and _DEFAULTS.get(key) != value:
             attributes[key] = value
     for key, value in attributes.items():
@@ -106,6 +111,10 @@ def _clean(element: ElementTree.Element, name: str, used: set[str], in_page: boo
                 value = f"#{name}-{value[1:]}"
         elif key == "transform" and value.startswith("rotate(-0 "):
             continue
+        elif key == "font-family":
+            if in_page:
+                continue
+            value = FONTS
         if in_page and value == INK:
             value = "currentColor"
         value = _REFERENCE.sub(lambda found: f"url(#{name}-{found[1]})", value)
@@ -120,15 +129,13 @@ def _rounded(value: str) -> str:
     return re.sub(r"\s+", " ", shortened).strip()
 
 
-def _font(value: str, in_page: bool) -> dict[str, str]:
+def _font(value: str) -> dict[str, str]:
     found = _FONT.fullmatch(value)
     if found is None:
         return {}
-    attributes = {"font-size": found["size"]}
+    attributes = {"font-size": found["size"], "font-family": found["family"]}
     if found["weight"]:
         attributes["font-weight"] = found["weight"].strip()
-    if not in_page:
-        attributes["font-family"] = "DejaVu Sans, Verdana, sans-serif"
     return attributes
 
 

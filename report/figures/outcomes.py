@@ -95,7 +95,7 @@ def _draw(material: Material, entries: Mapping[str, Any], epoch: str) -> Figure:
                 top = max(top, high)
             theirs = material.reference(outcome, arm)
             if theirs is not None:
-                axes.plot(x + 0.3 * width, 100 * theirs, "D", color="none", markeredgecolor=INK, markersize=6)
+                axes.plot(x + 0.3 * width, 100 * theirs, "D", color="white", markeredgecolor=INK, markersize=6)
                 if top - 4 < 100 * theirs < top + 16:
                     top = 100 * theirs + 2
             told = f"{height:.0f} %" if len(arms) > 3 else f"{height:.0f} %\n{entry['count']}/{entry['of']}"
@@ -106,6 +106,8 @@ def _draw(material: Material, entries: Mapping[str, Any], epoch: str) -> Figure:
     axes.set_yticks(range(0, 101, 20))
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(f"% of configurations, {epoch} epoch")
+    if material.reference_label:
+        axes.set_xlabel(f"\N{WHITE DIAMOND} {text(material.reference_label, 60)}", fontsize=9.5)
     handles = [axes.bar(0, 0, color=material.arms.colour(arm), label=text(arm, 18)) for arm in arms]
     figure.legend(handles=handles, loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, handlelength=1)
     return figure

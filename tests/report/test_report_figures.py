@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from made_studies import AWKWARD, HOSTILE, fill, made_study
+from made_studies import AWKWARD, HOSTILE, fill, made_study, paper_like
 from matplotlib.axes import Axes
 
 from report.figures import make_material, make_sections, write_figures
@@ -21,7 +21,7 @@ from report.figures.material import Material
 from report.figures.outcomes import outcomes_section
 from report.figures.pairs import pairs_section
 from report.figures.style import ARM_COLOURS, Arms, Picture, drawing, panel, spread, text
-from report.svg import INK, to_svg
+from report.svg import FONTS, INK, to_svg
 from robustness.store import Store, open_store
 
 pytestmark = pytest.mark.xdist_group("report_pages")
@@ -88,6 +88,23 @@ def test_a_figure_in_a_page_has_no_style_and_is_announced_by_title_and_descripti
     assert INK not in written
 
 
+def test_a_figure_has_the_fonts_of_its_page_and_as_a_file_its_own_on_white() -> None:
+    written = {}
+    with drawing():
+        for in_page in (True, False):
+            figure, axes = panel()
+            axes.set_title("said")
+            written[in_page] = to_svg(figure, "some-name", "t", "d", in_page=in_page)
+    assert "font-family" not in written[True]
+    assert "#ffffff" not in written[True]
+    root = ElementTree.fromstring(written[False])  # noqa: S314
+    texts = [element for element in root.iter() if element.tag.endswith("}text")]
+    assert texts
+    assert {element.get("font-family") for element in texts} == {FONTS}
+    drawn = [element.get("fill") for element in root.iter() if element.tag.endswith("}path")]
+    assert drawn[0] == "#ffffff"
+
+
 def test_every_id_is_the_figure_s_own_and_every_reference_has_a_target() -> None:
     written = []
     with drawing():
@@ -131,6 +148,18 @@ def test_the_bars_are_as_high_as_the_fractions(twelve: Material) -> None:
         for outcome in ("learned_nothing", "good")
     }
     assert heights == shares - {0.0}
+    assert figure.axes[0].get_xlabel() == ""
+
+
+def test_the_figures_of_the_reference_are_diamonds_and_the_picture_says_whose(store: Store) -> None:
+    material = make_material(paper_like(store, configurations=20, epochs=6))
+    section = outcomes_section(material)
+    assert section is not None
+    with drawing():
+        axes = section.pictures[0].draw().axes[0]
+    assert axes.get_xlabel() == f"◇ {material.reference_label}"
+    diamonds = [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "D"]
+    assert sorted(diamonds) == [11, 39, 44, 82]
 
 
 def test_the_chosen_pair_is_the_one_whose_arms_are_furthest_apart(twelve: Material) -> None:
