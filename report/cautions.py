@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from report.figures.material import Material
 from report.figures.style import text
@@ -87,18 +87,19 @@ def _left_out(material: Material) -> Iterator[str]:
 
 
 def _epochs_disagree(material: Material) -> Iterator[str]:
-    for first in material.analysis["paired"]:
-        if first["epoch"] != material.epoch or first["outcome"] != material.primary:
-            continue
-        for second in material.analysis["paired"]:
-            same = second["arms"] == first["arms"] and second["outcome"] == first["outcome"]
-            if not same or second["epoch"] == first["epoch"] or decided(first) == decided(second):
-                continue
-            arms = " and ".join(text(arm, 60) for arm in first["arms"])
-            yield (
-                f"The verdict on {arms} depends on the epoch: at the {first['epoch']} epoch "
-                f"{_says(decided(first))}, at the {second['epoch']} epoch {_says(decided(second))}."
-            )
+    paired = [entry for entry in material.analysis["paired"] if entry["outcome"] == material.primary]
+    told: dict[str, list[str]] = {}
+    for first in paired:
+        for second in paired if first["epoch"] == material.epoch else ():
+            if second["arms"] == first["arms"] and decided(second) != decided(first):
+                said = ", ".join(f"at the {each['epoch']} epoch {_says(decided(each))}" for each in (first, second))
+                told.setdefault(said, []).append(_names(first["arms"]))
+    for said, pairs in told.items():
+        yield f"The verdict on {'; '.join(pairs)} depends on the epoch: {said}."
+
+
+def _names(arms: Iterable[str], word: str = " and ") -> str:
+    return word.join(text(arm, 60) for arm in arms)
 
 
 def _says(winner: str | None) -> str:
@@ -117,28 +118,32 @@ def _diverged(material: Material) -> Iterator[str]:
 
 def _depends(material: Material) -> Iterator[str]:
     """The verdict at other thresholds, and under other ways of counting what was left out."""
+    hidden = []
     for entry in material.analysis["thresholds"]["dependence"]:
         others = [arm for arm in entry["favoured"] if arm != entry["favours"]]
-        arms = " and ".join(text(arm, 60) for arm in entry["arms"])
         if entry["favours"] and others:
             yield (
-                f"The verdict on {arms} turns round with the threshold: {text(entry['favours'], 60)} is favoured from "
-                f"{entry['holds_from']:.2f} to {entry['holds_to']:.2f}, {text(others[0], 60)} at some others."
+                f"The verdict on {_names(entry['arms'])} turns round with the threshold: {text(entry['favours'], 60)} "
+                f"is favoured from {entry['holds_from']:.2f} to {entry['holds_to']:.2f}, {text(others[0], 60)} at some "
+                "others."
             )
-        elif not entry["favours"] and others:
-            yield (
-                f"The verdict on {arms} depends on the threshold: at the study's own ({entry['threshold']:.3f}) no "
-                f"difference is shown, at others {' or '.join(text(arm, 60) for arm in others)} is favoured."
-            )
+        elif others:
+            hidden.append((entry, others))
         elif entry["favours"] and entry["holds_to"] - entry["holds_from"] < NARROW:
             yield (
-                f"The verdict on {arms} holds only for thresholds from {entry['holds_from']:.2f} to "
+                f"The verdict on {_names(entry['arms'])} holds only for thresholds from {entry['holds_from']:.2f} to "
                 f"{entry['holds_to']:.2f}."
             )
+    if hidden:
+        favoured = "; ".join(f"{_names(others, ' or ')} of {_names(entry['arms'])}" for entry, others in hidden)
+        yield (
+            f"The verdict depends on the threshold: at the study's own ({hidden[0][0]['threshold']:.3f}) no difference "
+            f"is shown, at others an arm is favoured: {favoured}."
+        )
     for key, what in (("left_out", "trials that ended without a result"), ("missing", "trials that are missing")):
         entries = [entry for entry in material.analysis["left_out"]["matters"] if entry[key]["changes"]]
         if entries:
-            pairs = "; ".join(" and ".join(text(arm, 60) for arm in entry["arms"]) for entry in entries)
             most = max(entry[key]["trials"] for entry in entries)
             count = f"the {most}" if len(entries) == 1 else f"up to {most}"
+            pairs = "; ".join(_names(entry["arms"]) for entry in entries)
             yield f"Counting {count} {what} in another way could change the verdict on {pairs}."

@@ -19,7 +19,7 @@ from typing import Any
 from report.comparison import Sample, compare, score_comparison, with_holm
 from report.frames import StudyFrames
 from report.judging import judge, thresholds
-from report.words import SIGNIFICANT
+from report.words import SIGNIFICANT, signed
 
 METHODS = ("mfvi", "mfvi_noise_matched", "mfvi_scaled", "radial")
 STEPS = ("the smaller initial noise", "the scaling by sqrt(D)", "the shared radius")
@@ -124,12 +124,12 @@ def _plainly(steps: Sequence[Mapping[str, Any]], outcome: str) -> str:
 
 def points(entry: Mapping[str, Any]) -> str:
     """`-42 points (95 % interval -60 to -20)`."""
-    return _with_interval(entry, lambda value: f"{100 * value:+.0f}", " points")
+    return _with_interval(entry, lambda value: signed(100 * value), " points")
 
 
 def mean(entry: Mapping[str, Any]) -> str:
     """`+0.052 (95 % interval +0.020 to +0.084)`."""
-    return _with_interval(entry, lambda value: f"{value:+.3f}")
+    return _with_interval(entry, lambda value: signed(value, 3))
 
 
 def _with_interval(entry: Mapping[str, Any], form: Callable[[float], str], unit: str = "") -> str:

@@ -24,6 +24,12 @@ def percent(value: float) -> str:
     return f"{100 * value:.0f}"
 
 
+def signed(value: float, decimals: int = 0) -> str:
+    """`+0.052`, `-42`, and `0` for what rounds to it."""
+    told = f"{value:+z.{decimals}f}"
+    return told if float(told) else told[1:]
+
+
 def p_words(value: float) -> str:
     """`p = 0.031`, or in powers of ten below a thousandth."""
     if value >= 0.001:

@@ -9,6 +9,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from report.figures.style import INK, panel
+from report.words import signed
+
+BESIDE = 0.08
+"""The share of the width within which a number would lie on the line at zero, and is put beside it."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +29,23 @@ def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, deci
     """A point and its 95 % interval for each row, from the top down; filled where Holm's correction leaves it shown."""
     figure, axes = panel(height=1.5 + 0.52 * len(rows))
     axes.axvline(0, color=INK, linewidth=1)
-    for place, row in enumerate(rows):
-        if row.entry["difference"] is None:
-            continue
+    known = [(place, row) for place, row in enumerate(rows) if row.entry["difference"] is not None]
+    reached = [0.0, *(end for _, row in known for end in _ends(row.entry, factor))]
+    width = max(reached) - min(reached)
+    for place, row in known:
         value = factor * row.entry["difference"]
-        ends = [factor * row.entry[key] for key in ("low", "high")] if has_interval(row.entry) else [value, value]
-        axes.plot(ends, [place, place], color=row.colour, linewidth=2.2, solid_capstyle="butt")
+        axes.plot(_ends(row.entry, factor), [place, place], color=row.colour, linewidth=2.2, solid_capstyle="butt")
         shown = row.entry["p_adjusted"] is not None and row.entry["p_adjusted"] < 0.05
         fill = row.colour if shown else "white"
         axes.plot(value, place, row.marker, color=fill, markeredgecolor=row.colour, markeredgewidth=1.6, markersize=8)
+        side = 0 if abs(value) > BESIDE * width else -1 if value < 0 else 1
         axes.annotate(
-            f"{value:+.{decimals}f}", (value, place), xytext=(0, 8), textcoords="offset points", ha="center", fontsize=9
+            signed(value, decimals),
+            (0 if side else value, place),
+            xytext=(3 * side, 8),
+            textcoords="offset points",
+            ha=("right", "center", "left")[side + 1],
+            fontsize=9,
         )
     axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.75)
@@ -43,6 +53,12 @@ def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, deci
     axes.margins(x=0.12)
     axes.set_xlabel(across)
     return figure
+
+
+def _ends(entry: Mapping[str, Any], factor: float) -> tuple[float, float]:
+    """What the row reaches from and to: its interval, or its point alone."""
+    low, high = ("low", "high") if has_interval(entry) else ("difference", "difference")
+    return factor * entry[low], factor * entry[high]
 
 
 def has_interval(entry: Mapping[str, Any]) -> bool:

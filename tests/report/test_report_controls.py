@@ -11,6 +11,7 @@ from scipy import stats
 from report.controls import STEPS, controls
 from report.figures import make_material
 from report.figures.controls import controls_section
+from report.figures.differences import Row, draw_differences
 from report.figures.style import drawing
 from report.frames import StudyFrames, load_frames
 from robustness.store import open_store
@@ -103,3 +104,14 @@ def test_without_a_complete_pair_there_is_one_sentence_and_no_section(tmp_path: 
         material = make_material(fill(store, made_study(arms=ARMS), only_mfvi))
     assert "cannot be told apart" in material.analysis["verdict"][0]
     assert controls_section(material) is None
+
+
+def test_the_number_of_a_small_difference_stands_beside_the_line_at_zero() -> None:
+    entries = [
+        {"difference": value, "low": value - 0.1, "high": value + 0.1, "interval": "Tango", "p_adjusted": 1.0}
+        for value in (-0.5, -0.01, 0.0)
+    ]
+    with drawing():
+        figure = draw_differences([Row("step", entry, "#000000") for entry in entries], "change", 100.0)
+    numbers = [(label.get_text(), label.xy[0], label.get_ha()) for label in figure.axes[0].texts]
+    assert numbers == [("-50", -50.0, "center"), ("-1", 0, "right"), ("0", 0, "left")]

@@ -7,7 +7,7 @@ import pytest
 from made_studies import AWKWARD, fill, from_table, made_study, mixed
 
 from report.headline import headline
-from report.words import p_words
+from report.words import p_words, signed
 from robustness.store import Store, open_store
 
 
@@ -94,3 +94,11 @@ def test_p_values_are_written_for_people() -> None:
         "p = 0.001",
         "p = 6.5e-6",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "told"),
+    [(0.0521, 3, "+0.052"), (-42.3, 0, "-42"), (-0.2, 0, "0"), (0.0, 0, "0"), (-0.0004, 3, "0.000"), (0.5001, 0, "+1")],
+)
+def test_a_difference_has_its_sign_unless_it_rounds_to_nothing(value: float, decimals: int, told: str) -> None:
+    assert signed(value, decimals) == told
