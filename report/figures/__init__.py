@@ -21,6 +21,7 @@ from report.figures.gradient_noise import gradient_noise_section
 from report.figures.left_out import left_out_section
 from report.figures.material import Material
 from report.figures.outcomes import outcomes_section
+from report.figures.paired_tests import paired_tests_section
 from report.figures.pairs import pairs_section
 from report.figures.profiles import profiles_section
 from report.figures.referral import calibration_section, referral_section
@@ -59,6 +60,7 @@ OWN_SECTIONS: tuple[Maker, ...] = (
 """Of studies of a kind of their own (`report.own_results`)."""
 FRACTION_SECTIONS: tuple[Maker, ...] = (
     outcomes_section,
+    paired_tests_section,
     against_section,
     reference_section,
     profiles_section,
