@@ -199,7 +199,9 @@ def make_importable(study: Study) -> None:
     """Let this process import modules that lie beside the study file, as a study's own code does."""
     if study.folder is None:
         return
-    own = not study.built_in or "." in str(study.task.get("name", "")) or any(":" in arm.method for arm in study.arms)
+    from robustness.tasks import TASKS
+
+    own = not study.built_in or study.task.get("name") not in TASKS or any(":" in arm.method for arm in study.arms)
     folder = str(study.folder.resolve())
     if own and folder not in sys.path:
         sys.path.append(folder)
@@ -231,7 +233,10 @@ def _checked_own(study: Study, check_data: bool) -> Study:
         raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
     module = sys.modules[study.trainable.partition(":")[0]]
     # The project's other trainables check their studies themselves, and may fill in defaults.
-    check = getattr(module, "check", None) if module.__name__.startswith("robustness.") else None
+    check = None
+    if module.__name__.startswith("robustness."):
+        check = getattr(module, "check", None)
+        _check_device(study.training.get("device"), study)
     checked: Study | None = None if check is None else check(study, check_data)
     return checked or study
 
@@ -247,6 +252,7 @@ def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -
             _check_name(key, data[key])
     _check_outcomes(study.outcomes)
     training = _training(study.training)
+    _check_device(training.device, study)
     own = any(":" in arm.method for arm in study.arms)
     for key, space in {"space": study.space, **{f"search.spaces.{a}": s for a, s in study.spaces.items()}}.items():
         try:
@@ -259,6 +265,15 @@ def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -
     # Left out where it is off, so that studies begun before there was this option are still the same.
     left_out = None if training.mixed_precision else {"mixed_precision"}
     return replace(study, training=training.model_dump(mode="json", exclude=left_out))
+
+
+def _check_device(device: object, study: Study) -> None:
+    """Raise if the project's own training is to use a GPU that no trial is given."""
+    if str(device).startswith("cuda") and study.resources.gpu == 0:
+        raise StudyFileError(
+            f"training.device: is {shown(device)}, but a trial sees only the GPUs that it is given, and resources.gpu "
+            "is 0: set that to 1, or to a share such as 0.5"
+        )
 
 
 def _check_name(section: str, options: Mapping[str, Any]) -> None:
@@ -299,11 +314,11 @@ def _check_outcomes(outcomes: Outcomes) -> None:
 
 def _check_task_and_model(study: Study, check_data: bool) -> None:
     from robustness.models import MODELS, check_model
-    from robustness.tasks import TASKS, check_task, task_image_size
+    from robustness.tasks import TASKS, check_task, is_task, task_image_size
 
     if study.model["name"] not in MODELS:
         raise ModelError(f"model.name: {one_of('model', study.model['name'], MODELS)}")
-    if study.task["name"] not in TASKS and "." not in study.task["name"]:
+    if not is_task(study.task["name"]):
         raise TaskError(f"task.name: {one_of('task', study.task['name'], TASKS)}")
     size = None
     try:

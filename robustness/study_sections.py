@@ -114,7 +114,7 @@ class Resources(Section):
     cpu: float = Field(default=1.0, gt=0)
     """CPU cores; a whole number from 1 on, as Ray wants it."""
     gpu: float | Literal["auto"] = 0.0
-    """GPUs: 0, a whole number, a share 1/k, or `auto` (from the memory that a trial needs)."""
+    """GPUs: 0 (a trial then sees none), a whole number, a share 1/k, or `auto` (from the memory that a trial needs)."""
     memory: float | None = Field(default=None, gt=0)
     """Main memory in GB that a trial reserves."""
     max_attempts: int = Field(default=3, ge=1, le=100)

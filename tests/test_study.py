@@ -207,6 +207,7 @@ def test_bad_arms_are_refused(arms: list[Any], words: str) -> None:
         ({"resources__gpu": "atuo"}, StudyFileError, r"resources\.gpu: .*'atuo'"),
         ({"resources__gpu": 1.5}, StudyFileError, "resources: gpu must be"),
         ({"resources__cpu": 2.5}, StudyFileError, "resources: cpu must be"),
+        ({"training__device": "cuda"}, StudyFileError, r"training\.device: is 'cuda', but .* resources\.gpu is 0"),
         ({"reference": {"good": {"mfvi": 11}}}, StudyFileError, r"reference\.good\.mfvi: .*found 11"),
         ({"stop": {"level": 2}}, StudyFileError, r"stop\.level"),
         ({"stop": {"outcome": "nothing"}}, StudyFileError, r"stop\.outcome"),
@@ -256,6 +257,13 @@ def own(**changes: Any) -> dict[str, Any]:
         "training": {"anything": [1, 2]},
         **changes,
     }
+
+
+@pytest.mark.usefixtures("importable")
+def test_a_users_own_task_is_found_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "their_eyes.py").write_text("from robustness.tasks.synthetic_fundus import *\n", encoding="utf-8")
+    path = write(tmp_path, small(task__name="their_eyes"))
+    assert load_study(path).task["name"] == "their_eyes"
 
 
 @pytest.mark.usefixtures("importable")

@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from robustness.errors import Diverged, RobustnessError
 from robustness.execution import Ending
@@ -22,6 +23,9 @@ _OUT_OF_MEMORY = (
     "alloc_failed",
 )
 """How CUDA, cuBLAS and the CPU allocator say in a `RuntimeError` that there is no memory left."""
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+"""Ray sets it for trials with a share of a GPU, and leaves it alone for those without."""
 
 
 def attempt(trial: Trial, timeout: float | None = None) -> Iterator[EpochResult | Ending]:
@@ -87,6 +91,27 @@ def use_threads(threads: int) -> int:
     if before != threads:
         torch.set_num_threads(threads)
     return before
+
+
+@contextmanager
+def only_given_gpus(share: float) -> Iterator[None]:
+    """A block in which a trial that was given no GPU sees none, though the machine may have some."""
+    before = os.environ.get(VISIBLE)
+    if not share:
+        os.environ[VISIBLE] = ""
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VISIBLE, None)
+        else:
+            os.environ[VISIBLE] = before
+
+
+def has_gpu(share: float) -> bool:
+    """Whether a trial with this share of a GPU has one in this process."""
+    torch = sys.modules.get("torch")
+    return share > 0 and torch is not None and bool(torch.cuda.is_available())
 
 
 def this_worker() -> str:

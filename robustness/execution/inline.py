@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
 from robustness.execution import Ending, Observer, Started, Terms, never, uses_torch
-from robustness.execution.attempts import attempt, this_worker, timed_out, use_threads
+from robustness.execution.attempts import attempt, has_gpu, only_given_gpus, this_worker, timed_out, use_threads
 from robustness.trial import EpochResult, Trial
 
 
@@ -30,9 +30,13 @@ class InlineExecutor:
         for trial in trials:
             if uses_torch(trial):
                 import torch  # noqa: F401  so that its threads are set before the trial
-            before = use_threads(terms.share(trial).threads)
+            share = terms.share(trial)
+            before = use_threads(share.threads)
+            device = "gpu" if has_gpu(share.gpu) else "cpu"
             try:
-                if not self._run(trial, observer, terms, stop):
+                with only_given_gpus(share.gpu):
+                    ended = self._run(trial, observer, terms, stop, device)
+                if not ended:
                     return
             finally:
                 use_threads(before)
@@ -44,10 +48,10 @@ class InlineExecutor:
         return nullcontext()
 
     @staticmethod
-    def _run(trial: Trial, observer: Observer, terms: Terms, stop: Callable[[], bool]) -> bool:
+    def _run(trial: Trial, observer: Observer, terms: Terms, stop: Callable[[], bool], device: str) -> bool:
         """Run a trial to its end; False if it was given up because of `stop`."""
         for number in range(1, terms.max_attempts + 1):
-            observer.started(trial.key, number, Started(this_worker(), "cpu"))
+            observer.started(trial.key, number, Started(this_worker(), device))
             begun = time.perf_counter()
             ending: Ending | None = None
             events = _with_alarm(trial, terms.trial_timeout)

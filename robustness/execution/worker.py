@@ -17,7 +17,7 @@ import ray
 from ray import tune
 
 from robustness.execution import Ending, Share, Started, uses_torch
-from robustness.execution.attempts import attempt, this_worker, use_threads
+from robustness.execution.attempts import attempt, has_gpu, only_given_gpus, this_worker, use_threads
 from robustness.trial import EpochResult, Trial
 
 EVENT = "event"
@@ -115,11 +115,11 @@ def _events(assignment: Assignment) -> Iterator[Started | EpochResult | Ending]:
     except Exception as error:
         yield Ending("failed", f"the task's data did not reach the worker: {error}", again=True, renew=True)
         return
-    yield from attempt(assignment.trial, assignment.timeout)
+    with only_given_gpus(assignment.share.gpu):
+        yield from attempt(assignment.trial, assignment.timeout)
 
 
 def _take_share_of_gpu(share: float) -> None:
     """Keep a trial within its part of the GPU's memory, so that its neighbour does not run out."""
-    torch = sys.modules.get("torch")
-    if torch is not None and 0 < share < 1 and torch.cuda.is_available():
-        torch.cuda.set_per_process_memory_fraction(share)
+    if share < 1 and has_gpu(share):
+        sys.modules["torch"].cuda.set_per_process_memory_fraction(share)

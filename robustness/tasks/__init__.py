@@ -3,12 +3,13 @@
 A task is a module with a pydantic model `Options` (`extra="forbid"`) and a function `load(options) -> TaskData`. It may
 have `check(options)`, which raises `TaskError` if something it needs is missing, and `image_size(options)`, which gives
 the side of a picture or None, both without reading the data. The bundled tasks are named by their module, a user's own
-by `package.module`.
+by `package.module`, or `module` where that lies beside the study file.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 from collections.abc import Mapping
 from types import ModuleType
@@ -20,12 +21,17 @@ from robustness.tasks.records import Split, TaskData
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
-__all__ = ["TASKS", "Split", "TaskData", "check_task", "load_task", "provide_task", "task_image_size"]
+__all__ = ["TASKS", "Split", "TaskData", "check_task", "is_task", "load_task", "provide_task", "task_image_size"]
 
 TASKS = ("npz", "retinopathy", "synthetic_fundus")
 """The bundled tasks, each a module of this package."""
 
 _loaded: dict[str, TaskData] = {}
+
+
+def is_task(name: str) -> bool:
+    """Whether a task may be called so: a bundled one, or a module of the user's own, which may still fail to load."""
+    return name in TASKS or "." in name or (name.isidentifier() and importlib.util.find_spec(name) is not None)
 
 
 def check_task(options: Mapping[str, Any], needs_data: bool = True) -> None:
@@ -71,7 +77,7 @@ def _find(options: Mapping[str, Any]) -> ModuleType:
     name = options.get("name")
     if not isinstance(name, str) or not name:
         raise TaskError(f"task: needs a name, one of {', '.join(TASKS)}, or package.module of your own")
-    if name not in TASKS and "." not in name:
+    if not is_task(name):
         raise TaskError(f"task: {one_of('task', name, TASKS)}")
     module_name = f"{__name__}.{name}" if name in TASKS else name
     try:

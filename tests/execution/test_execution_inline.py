@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from recording import Recording
 
-from robustness.execution import Terms, never
-from robustness.execution.attempts import is_out_of_memory
+from robustness.execution import Share, Terms, never
+from robustness.execution.attempts import VISIBLE, is_out_of_memory
 from robustness.execution.inline import InlineExecutor
 from robustness.trial import EpochResult, Trial, TrialKey
 
@@ -109,3 +110,16 @@ def test_the_observer_ends_a_trial_as_pruned_and_its_code_is_left_at_once() -> N
     assert heard.statuses() == {0: "finished", 1: "pruned", 2: "finished", 3: "pruned"}
     assert [len(epochs) for epochs in heard.epochs.values()] == [3, 2, 3, 2]
     assert heard.endings[TrialKey(1, "arm")].error == "behind"
+
+
+def test_a_trial_without_a_share_of_a_gpu_sees_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VISIBLE, "0,1")
+    trials = [
+        Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="simulated:sees_gpus")
+        for number in range(2)
+    ]
+    heard = Recording()
+    terms = Terms(share=lambda trial: Share(cpu=1, gpu=float(trial.configuration)))
+    InlineExecutor().run(iter(trials), heard, terms)
+    assert [(tmp_path / f"{number}.gpus").read_text() for number in range(2)] == ["", "0,1"]
+    assert os.environ[VISIBLE] == "0,1"

@@ -58,6 +58,22 @@ def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> Non
     assert sum(spent in tried for tried in processes[3:]) == 0
 
 
+def test_a_trial_sees_the_gpu_that_it_was_given_or_none(tmp_path: Path) -> None:
+    trials = [
+        Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="simulated:sees_gpus")
+        for number in range(2)
+    ]
+
+    def share(trial: Trial) -> Share:
+        return Share(cpu=1, gpu=float(trial.configuration))
+
+    heard = Recording()
+    TuneExecutor(workers=1).run(iter(trials), heard, Terms(share=share, max_attempts=1))
+    assert set(heard.statuses().values()) == {"finished"}
+    assert (tmp_path / "0.gpus").read_text() == ""
+    assert (tmp_path / "1.gpus").read_text() in ("0", "1")
+
+
 def test_four_half_gpus_run_at_once_and_a_whole_one_waits(tmp_path: Path) -> None:
     """Each of four trials waits for the other three, so they end only if all four run together."""
     trials = [
