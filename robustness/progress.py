@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from robustness.execution import Started
 from robustness.outcomes import UNTRAINED_NOTE, Judge, Outcome
-from robustness.trial import ENDED, EpochResult, Status, TrialKey
+from robustness.trial import ENDED, WITHOUT_RESULT, EpochResult, Status, TrialKey
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -110,9 +110,7 @@ class Progress:
     def failures(self) -> dict[str, int]:
         """How many trials ended in each way that is not a result."""
         counts = Counter(self.states.values())
-        return {
-            status: counts[status] for status in ("failed", "timed_out", "out_of_memory", "diverged") if counts[status]
-        }
+        return {status: counts[status] for status in (*WITHOUT_RESULT, "diverged") if counts[status]}
 
     def seconds_left(self) -> float | None:
         """The epochs that are left times how long an epoch of the arm took, over the trials that run at once."""
@@ -159,7 +157,7 @@ class Progress:
         return [
             f"{status.replace('_', ' ')}: {key} (robustness sweep {self.study} --only {key} --inline)"
             for key, status in self.states.items()
-            if status in ("failed", "timed_out", "out_of_memory")
+            if status in WITHOUT_RESULT
         ]
 
     def line(self) -> str:

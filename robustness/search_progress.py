@@ -12,7 +12,7 @@ from robustness.ensembles import ensemble_size, final_models, members_among
 from robustness.numbering import Stage, read_number
 from robustness.outcomes import OBJECTIVES
 from robustness.progress import in_words, running_json, running_table
-from robustness.trial import ENDED, EpochResult, Status, TrialKey
+from robustness.trial import ENDED, WITHOUT_RESULT, EpochResult, Status, TrialKey
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -109,7 +109,7 @@ class SearchProgress:
     def failures(self) -> dict[str, int]:
         """How many trials ended in each way that is not a result."""
         counts = Counter(self.states.values())
-        ways: tuple[Status, ...] = ("failed", "timed_out", "out_of_memory", "diverged", "pruned")
+        ways: tuple[Status, ...] = (*WITHOUT_RESULT, "diverged", "pruned")
         return {status: counts[status] for status in ways if counts[status]}
 
     def complaints(self) -> list[str]:
@@ -117,7 +117,7 @@ class SearchProgress:
         return [
             f"{status.replace('_', ' ')}: {_name(key)}"
             for key, status in self.states.items()
-            if status in ("failed", "timed_out", "out_of_memory")
+            if status in WITHOUT_RESULT
         ]
 
     def line(self) -> str:

@@ -16,7 +16,7 @@ from robustness.stopping import StoppingRule, pair_shows
 from robustness.store.studies import StudyStore
 from robustness.store.writer import Writer
 from robustness.study import Study
-from robustness.trial import EpochResult, Status, Trial, TrialKey
+from robustness.trial import WITHOUT_RESULT, EpochResult, Status, Trial, TrialKey
 from robustness.winners import plan_winners
 
 STOPPED_NOTE = "stopped"
@@ -100,7 +100,7 @@ def sweep(
     return Swept(
         run=recorder.ended_here,
         left=counts.get("planned", 0) + counts.get("running", 0),
-        not_successful=sum(counts.get(status, 0) for status in ("failed", "timed_out", "out_of_memory")),
+        not_successful=sum(counts.get(status, 0) for status in WITHOUT_RESULT),
         decided=decision.decided,
     )
 

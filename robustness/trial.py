@@ -24,6 +24,8 @@ Status: TypeAlias = Literal[
 ]
 """`planned` and `running` trials are still to do; the others have ended and never run again by themselves."""
 
+WITHOUT_RESULT: tuple[Status, ...] = ("failed", "timed_out", "out_of_memory")
+"""How trials end that show nothing: they are left out of the fractions, and may be run again."""
 ENDED: frozenset[Status] = frozenset({"finished", "diverged", "out_of_memory", "timed_out", "failed", "pruned"})
 
 

@@ -65,7 +65,7 @@ def faulty(trial: Trial) -> Iterator[EpochResult]:
         with mark.open("a") as file:
             file.write(f"{os.getpid()}\n")
     yield EpochResult(1, {trial.metric: 0.6, "loss": 1.0})
-    if fault == "raises":
+    if fault == "raises" or (fault == "no_disk" and not (Path(str(folder)) / "disk").exists()):
         raise ValueError("a fault on purpose")
     if fault == "out_of_memory":
         raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")

@@ -30,12 +30,18 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study_arguments(parser)
     add_running_arguments(parser)
-    parser.add_argument(
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="CONFIGURATION/ARM[/REPLICATE]",
         help="run this trial alone; with --inline also one that has ended, and then nothing is stored (repeatable)",
+    )
+    which.add_argument(
+        "--retry",
+        action="store_true",
+        help="run trials again, too, that failed, timed out or ran out of memory; what they left is forgotten",
     )
     parser.add_argument("--no-report", action="store_true", help="write no report at the end")
 
@@ -48,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from robustness.store import open_store
     from robustness.study import load_study
     from robustness.sweep import read_keys
+    from robustness.trial import WITHOUT_RESULT
 
     study = load_study(arguments.study, arguments.set)
     if study.search is not None:
@@ -61,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
             if ended:
                 return _reproduce(study, plan, sorted(ended), interruption)
         with registered.lock():
+            if arguments.retry:
+                registered.reopen(WITHOUT_RESULT)
             try:
                 swept = _sweep(study, plan, registered, arguments, only, interruption)
             except StoreError as error:
@@ -169,7 +178,7 @@ def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
     if swept.not_successful:
         print(
             f"{swept.not_successful} trials failed, timed out or ran out of memory: "
-            f"`robustness status {store.name}` lists them",
+            f"`robustness status {store.name}` lists them, `--retry` runs them again",
             file=sys.stderr,
         )
     return DONE if complete else INCOMPLETE

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Insert, Table, bindparam, delete, or_, select, update
 
 from robustness.store import encoding
 from robustness.store.buffer import Buffer, Record
-from robustness.store.schema import MEASURES, curves, epochs, trials
-from robustness.trial import TrialKey
+from robustness.store.schema import MEASURES, curves, epochs, predictions, trials
+from robustness.trial import Status, TrialKey
 
 TO_DO = ("planned", "running")
-"""The statuses of a trial that may still change: one that has ended is never opened again."""
+"""The statuses of a trial that may still change: one that has ended is opened again by `reopen` alone."""
 
 
 def upsert(dialect: str, table: Table) -> Insert:
@@ -41,6 +41,15 @@ def save(connection: Connection, buffer: Buffer, ids: Mapping[TrialKey, int]) ->
         ],
     )
     _save_ended(connection, [(ids[key], record) for key, record in buffer.ended.items()])
+
+
+def reopen(connection: Connection, study: int, statuses: Collection[Status]) -> int:
+    """Plan the trials once more that ended so, without what they left; gives their number."""
+    chosen = (trials.c.study == study) & trials.c.status.in_(statuses)
+    for table in (epochs, curves, predictions):
+        connection.execute(delete(table).where(table.c.trial.in_(select(trials.c.id).where(chosen))))
+    forgotten = dict.fromkeys(("started", "ended", "seconds", "worker", "device", "error", "metric", "metric_epoch"))
+    return connection.execute(update(trials).where(chosen).values(status="planned", attempts=0, **forgotten)).rowcount
 
 
 def _put(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

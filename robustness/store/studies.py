@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from robustness.store import encoding
 from robustness.store.connection import Database, file_beside
 from robustness.store.locks import sweep_lock
 from robustness.store.registering import add_trials, next_position
-from robustness.store.saving import TO_DO, upsert
+from robustness.store.saving import TO_DO, reopen, upsert
 from robustness.store.schema import MEASURES, configurations, epochs, notes, predictions, studies, trials
 from robustness.store.writer import Writer
 from robustness.trial import EpochResult, Status, Trial, TrialKey
@@ -156,6 +156,14 @@ class StudyStore:
         with self._database.write() as connection:
             first = next_position(connection, self._row)
             add_trials(connection, self._row, self.name, further, first)
+
+    def reopen(self, statuses: Collection[Status]) -> int:
+        """Plan the trials once more that ended so, and forget what they left; gives their number.
+
+        The caller holds the study's lock.
+        """
+        with self._database.write() as connection:
+            return reopen(connection, self._row, statuses)
 
     def lock(self) -> AbstractContextManager[None]:
         """Keeps a second sweep off the study; entering raises StoreError if there is one."""

@@ -143,6 +143,26 @@ def test_failed_trials_make_the_exit_code_1_and_one_is_reproduced_alone(
     assert results(store_url(tmp_path)) == before
 
 
+def test_what_failed_runs_again_when_it_is_asked_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    space = {"fault": ["none", "no_disk"]}
+    training = {"folder": str(tmp_path)}
+    path = write_study(tmp_path, "faulty", space=space, sampling={"configurations": 2}, training=training)
+    arguments = ["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--no-report"]
+    assert main(arguments) == 1
+    assert "`--retry` runs them again" in capsys.readouterr().err
+    (tmp_path / "disk").touch()
+    assert main(arguments) == 1
+    assert main([*arguments, "--retry"]) == 0
+    with open_store(store_url(tmp_path)) as store:
+        trials, epochs = store.study("simulated").trials(), store.study("simulated").epochs()
+    assert set(trials["status"]) == {"finished"}
+    assert trials["error"].isna().all()
+    # Of two arms each: what had finished did not run again; what failed was tried three times, and once more.
+    marks = sorted(len((tmp_path / f"{number}.attempts").read_text().split()) for number in range(2))
+    assert marks == [2, 8]
+    assert len(epochs) == 2 * len(trials)
+
+
 def test_only_runs_the_trial_it_names(tmp_path: Path) -> None:
     path = write_study(tmp_path)
     arguments = ["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--quiet", "--no-report"]

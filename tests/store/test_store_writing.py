@@ -44,6 +44,27 @@ def run_a_trial(held: StudyStore, key: TrialKey = RADIAL, epochs: int = 3) -> No
         writer.ended(key, "finished", 0.53, 3, seconds=1.5)
 
 
+def test_a_trial_that_is_opened_again_has_left_nothing(sample: StudyStore) -> None:
+    run_a_trial(sample, RADIAL)
+    with sample.writer() as writer:
+        writer.started(MFVI, 1, "worker", "cpu")
+        writer.epoch(MFVI, epoch(1))
+        writer.ended(MFVI, "failed", None, None, seconds=1.5, error="no disk")
+    sample.save_predictions(MFVI, "test", {"labels": [0, 1]})
+    before = sample.trials().set_index(["configuration", "arm"])
+    assert sample.reopen(("failed", "timed_out")) == 1
+    assert sample.states()[MFVI] == "planned"
+    after = sample.trials().set_index(["configuration", "arm"])
+    forgotten = after.loc[(MFVI.configuration, MFVI.arm)]
+    assert forgotten["attempts"] == 0
+    assert forgotten[["started", "ended", "seconds", "worker", "device", "error", "metric"]].isna().all()
+    assert sample.predictions("test") == {}
+    others = after.index != (MFVI.configuration, MFVI.arm)
+    pd.testing.assert_frame_equal(after[others], before[others])
+    assert set(sample.epochs()["arm"]) == {"radial"}
+    assert sample.reopen(("failed", "timed_out")) == 0
+
+
 def test_what_is_written_is_read_back(sample: StudyStore) -> None:
     run_a_trial(sample)
     row = sample.trials().set_index(["configuration", "arm"]).loc[(1, "radial")]
