@@ -135,10 +135,11 @@ def _depends(material: Material) -> Iterator[str]:
                 f"{entry['holds_to']:.2f}."
             )
     if hidden:
-        favoured = "; ".join(f"{_names(others, ' or ')} of {_names(entry['arms'])}" for entry, others in hidden)
+        pairs = "; ".join(_names(entry["arms"]) for entry, _ in hidden)
+        favoured = dict.fromkeys(arm for _, others in hidden for arm in others)
         yield (
-            f"The verdict depends on the threshold: at the study's own ({hidden[0][0]['threshold']:.3f}) no difference "
-            f"is shown, at others an arm is favoured: {favoured}."
+            f"The verdict on {pairs} depends on the threshold: at the study's own ({hidden[0][0]['threshold']:.3f}) no "
+            f"difference is shown, at others {_names(favoured, ' or ')} is favoured."
         )
     for key, what in (("left_out", "trials that ended without a result"), ("missing", "trials that are missing")):
         entries = [entry for entry in material.analysis["left_out"]["matters"] if entry[key]["changes"]]

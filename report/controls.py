@@ -43,7 +43,7 @@ def controls(frames: StudyFrames) -> dict[str, Any] | None:
     outcome = with_holm([compare(judged, *pair, frames.primary, frames.rule, sample) for pair in pairs])
     scores = with_holm([score_comparison(judged, *pair, frames.rule, sample) for pair in pairs])
     found = {
-        pair: {"primary": _turned(a, "difference"), "score": _turned(b, "mean_difference")}
+        pair: {"primary": turned(a, "difference"), "score": turned(b, "mean_difference")}
         for pair, a, b in zip(pairs, outcome, scores, strict=True)
     }
     steps = [
@@ -68,7 +68,7 @@ def _arms(frames: StudyFrames) -> tuple[str, ...] | None:
     return tuple(by_method[method] for method in METHODS) if set(METHODS) <= set(by_method) else None
 
 
-def _turned(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+def turned(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
     """A comparison as the second arm minus the first: what taking the step changes."""
     value, low, high = entry[key], entry["low"], entry["high"]
     return {

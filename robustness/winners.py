@@ -10,7 +10,8 @@ the chosen ones do on the rest. A study file says so with one key:
 
     added = plan_winners(terms, plan, store)     after every trial of the plan has ended, and harmless before
 
-Nothing here is random or depends on the order in which trials ended, so a resumed study chooses the same.
+Nothing here is random or depends on the order in which trials ended, so a resumed study chooses the same, unless
+`--retry` gave it other results.
 """
 
 from __future__ import annotations

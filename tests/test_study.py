@@ -19,6 +19,8 @@ from robustness.errors import (
     StudyFileError,
     TaskError,
 )
+from robustness.execution import uses_task
+from robustness.plan import make_plan
 from robustness.study import Arm, Study, differences, extends, load_study, make_study
 from robustness.study_files import bundled_names
 
@@ -263,7 +265,10 @@ def own(**changes: Any) -> dict[str, Any]:
 def test_a_users_own_task_is_found_beside_the_study(tmp_path: Path) -> None:
     (tmp_path / "their_eyes.py").write_text("from robustness.tasks.synthetic_fundus import *\n", encoding="utf-8")
     path = write(tmp_path, small(task__name="their_eyes"))
-    assert load_study(path).task["name"] == "their_eyes"
+    study = load_study(path)
+    assert study.task["name"] == "their_eyes"
+    # Its data, too, is loaded once and shared.
+    assert uses_task(make_plan(study).trials[0])
 
 
 @pytest.mark.usefixtures("importable")

@@ -61,13 +61,13 @@ def outcomes_section(material: Material) -> Section | None:
     if not pictures:
         return None
     notes = ["Whiskers are 95 % intervals."]
-    if material.reference_label:
-        notes.append(f"Diamonds are the figures of {material.reference_label}.")
-        for arm in material.arms.names:
-            theirs = [material.reference(outcome, arm) for outcome, _ in OUTCOMES]
-            if any(value is not None for value in theirs):
-                shown = ("–" if value is None else f"{100 * value:.0f} %" for value in theirs)
-                rows.append((f"{text(arm, 60)}, {material.reference_label}", "not said", *shown))
+    for arm in material.arms.names:
+        theirs = [material.reference(outcome, arm) for outcome, _ in OUTCOMES]
+        if any(value is not None for value in theirs):
+            shown = ("–" if value is None else f"{100 * value:.0f} %" for value in theirs)
+            rows.append((f"{text(arm, 60)}, {material.reference_label}", "not said", *shown))
+            diamonds = f"Diamonds are the figures of {material.reference_label}."
+            notes += [diamonds] if diamonds not in notes else []
     pictures.sort(key=lambda picture: not picture.name.endswith(material.epoch))
     columns = ("Arm", "Epoch", "Learned nothing", "Good")
     return Section(
@@ -106,7 +106,7 @@ def _draw(material: Material, entries: Mapping[str, Any], epoch: str) -> Figure:
     axes.set_yticks(range(0, 101, 20))
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(f"% of configurations, {epoch} epoch")
-    if material.reference_label:
+    if material.reference_label and any(line.get_marker() == "D" for line in axes.lines):
         axes.set_xlabel(f"\N{WHITE DIAMOND} {text(material.reference_label, 60)}", fontsize=9.5)
     handles = [axes.bar(0, 0, color=material.arms.colour(arm), label=text(arm, 18)) for arm in arms]
     figure.legend(handles=handles, loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, handlelength=1)

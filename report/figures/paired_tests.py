@@ -1,10 +1,11 @@
-"""The paired tests as a table: in how many configurations only one of two arms has an outcome, and what that shows."""
+"""The paired tests as a table: in how many pairs only one of two arms has an outcome, and what that shows."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from report.controls import points
+from report.controls import points, turned
 from report.figures.material import Material
 from report.figures.outcomes import OUTCOMES
 from report.figures.style import Numbers, Section, text
@@ -17,7 +18,7 @@ COLUMNS = (
     "Only the second",
     "Both",
     "Neither",
-    "First minus second",
+    "Second minus first",
     "p",
     "By Holm",
 )
@@ -46,11 +47,11 @@ def paired_tests_section(material: Material) -> Section | None:
     return Section("tests", "Paired tests", reading, (), numbers, notes)
 
 
-def _row(entry: dict[str, Any]) -> tuple[str, ...]:
+def _row(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         " and ".join(text(arm, 60) for arm in entry["arms"]),
         dict(OUTCOMES)[entry["outcome"]],
         *(str(entry[key]) for key in ("only_first", "only_second", "both", "neither")),
-        points(entry),
+        points(turned(entry, "difference")),
         *(p_words(entry[key]).removeprefix("p = ") for key in ("p_value", "p_adjusted")),
     )

@@ -54,7 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
     from robustness.store import open_store
     from robustness.study import load_study
     from robustness.sweep import read_keys
-    from robustness.trial import WITHOUT_RESULT
 
     study = load_study(arguments.study, arguments.set)
     if study.search is not None:
@@ -69,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
                 return _reproduce(study, plan, sorted(ended), interruption)
         with registered.lock():
             if arguments.retry:
-                registered.reopen(WITHOUT_RESULT)
+                _reopen(registered, arguments.quiet)
             try:
                 swept = _sweep(study, plan, registered, arguments, only, interruption)
             except StoreError as error:
@@ -83,6 +82,21 @@ def run(arguments: argparse.Namespace) -> int:
             )
             return INTERRUPTED
         return _end(registered, swept, arguments)
+
+
+def _reopen(store: StudyStore, quiet: bool) -> None:
+    """Plan what ended without a result once more."""
+    from robustness.errors import StudyFileError
+    from robustness.sweep import STOPPED_NOTE
+    from robustness.trial import WITHOUT_RESULT
+
+    if store.note(STOPPED_NOTE) is not None:
+        raise StudyFileError("--retry: the sweep was ended on its evidence, which other results would change")
+    with store.writer():
+        pass  # Takes in what the last sweep could not save.
+    count = store.reopen(WITHOUT_RESULT)
+    if not quiet:
+        print(f"{count} {'trial' if count == 1 else 'trials'} to run again", file=sys.stderr, flush=True)
 
 
 def _sweep(

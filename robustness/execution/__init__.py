@@ -53,7 +53,7 @@ class Started:
     worker: str
     """`host:process id`."""
     device: str
-    """`cpu`, or the GPUs by their numbers on that host: `gpu 0`."""
+    """`cpu`, the GPUs by their numbers on that host, `gpu 0`, or `gpu` where the trial runs in this very process."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,9 @@ def uses_torch(trial: Trial) -> bool:
 
 def uses_task(trial: Trial) -> bool:
     """Whether the trial needs the data of a task in `robustness.tasks`; some trainables here have their own."""
-    from robustness.tasks import TASKS
+    from robustness.tasks import is_task
 
-    name = str(trial.task.get("name"))
-    return uses_torch(trial) and (name in TASKS or "." in name)
+    return uses_torch(trial) and is_task(str(trial.task.get("name")))
 
 
 def never() -> bool:

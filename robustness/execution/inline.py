@@ -28,9 +28,9 @@ class InlineExecutor:
 
     def _run_all(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None:
         for trial in trials:
-            if uses_torch(trial):
-                import torch  # noqa: F401  so that its threads are set before the trial
             share = terms.share(trial)
+            if uses_torch(trial) or share.gpu:
+                import torch  # noqa: F401  so that its threads are set before the trial, and its GPU is known
             before = use_threads(share.threads)
             device = "gpu" if has_gpu(share.gpu) else "cpu"
             try:

@@ -31,7 +31,12 @@ _loaded: dict[str, TaskData] = {}
 
 def is_task(name: str) -> bool:
     """Whether a task may be called so: a bundled one, or a module of the user's own, which may still fail to load."""
-    return name in TASKS or "." in name or (name.isidentifier() and importlib.util.find_spec(name) is not None)
+    if name in TASKS or "." in name:
+        return True
+    try:
+        return name.isidentifier() and importlib.util.find_spec(name) is not None
+    except ValueError:  # A module that was not found by its name, as `__main__`.
+        return False
 
 
 def check_task(options: Mapping[str, Any], needs_data: bool = True) -> None:
@@ -76,7 +81,7 @@ def _key(options: Mapping[str, Any]) -> str:
 def _find(options: Mapping[str, Any]) -> ModuleType:
     name = options.get("name")
     if not isinstance(name, str) or not name:
-        raise TaskError(f"task: needs a name, one of {', '.join(TASKS)}, or package.module of your own")
+        raise TaskError(f"task: needs a name, one of {', '.join(TASKS)}, or a module of your own")
     if not is_task(name):
         raise TaskError(f"task: {one_of('task', name, TASKS)}")
     module_name = f"{__name__}.{name}" if name in TASKS else name

@@ -153,6 +153,7 @@ def test_what_failed_runs_again_when_it_is_asked_to(tmp_path: Path, capsys: pyte
     (tmp_path / "disk").touch()
     assert main(arguments) == 1
     assert main([*arguments, "--retry"]) == 0
+    assert "2 trials to run again" in capsys.readouterr().err
     with open_store(store_url(tmp_path)) as store:
         trials, epochs = store.study("simulated").trials(), store.study("simulated").epochs()
     assert set(trials["status"]) == {"finished"}
@@ -161,6 +162,18 @@ def test_what_failed_runs_again_when_it_is_asked_to(tmp_path: Path, capsys: pyte
     marks = sorted(len((tmp_path / f"{number}.attempts").read_text().split()) for number in range(2))
     assert marks == [2, 8]
     assert len(epochs) == 2 * len(trials)
+
+
+def test_a_sweep_that_was_ended_on_its_evidence_is_not_opened_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_study(tmp_path)
+    arguments = ["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--quiet", "--no-report"]
+    assert main(arguments) == 0
+    with open_store(store_url(tmp_path)) as store:
+        store.study("simulated").save_note("stopped", {"pairs": 5})
+    assert main([*arguments, "--retry"]) == 2
+    assert "ended on its evidence" in capsys.readouterr().err
 
 
 def test_only_runs_the_trial_it_names(tmp_path: Path) -> None:

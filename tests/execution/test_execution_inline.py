@@ -123,3 +123,15 @@ def test_a_trial_without_a_share_of_a_gpu_sees_none(tmp_path: Path, monkeypatch:
     InlineExecutor().run(iter(trials), heard, terms)
     assert [(tmp_path / f"{number}.gpus").read_text() for number in range(2)] == ["", "0,1"]
     assert os.environ[VISIBLE] == "0,1"
+
+
+def test_where_a_trial_ran_is_told_by_what_it_was_given_and_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    for there, devices in ((True, ["cpu", "gpu"]), (False, ["cpu", "cpu"])):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+        trials = [Trial("study", 0, number, "arm", trainable="simulated:quick") for number in range(2)]
+        heard = Recording()
+        terms = Terms(share=lambda trial: Share(cpu=1, gpu=float(trial.configuration)))
+        InlineExecutor().run(iter(trials), heard, terms)
+        assert [heard.starts[trial.key][0][1].device for trial in trials] == devices

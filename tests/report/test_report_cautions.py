@@ -38,9 +38,15 @@ def test_a_sound_study_has_none(store: Store) -> None:
 def test_one_sentence_names_all_arms_that_other_thresholds_would_favour(store: Store) -> None:
     found = told(store, {"mfvi": (0.65, 0.64), "radial": (0.79, 0.78), "deterministic": (0.79, 0.78)})
     assert found == [
-        "The verdict depends on the threshold: at the study's own (0.600) no difference is shown, at others an arm is "
-        "favoured: radial of mfvi and radial; deterministic of mfvi and deterministic."
+        "The verdict on mfvi and radial; mfvi and deterministic depends on the threshold: at the study's own (0.600) "
+        "no difference is shown, at others radial or deterministic is favoured."
     ]
+
+
+def test_a_pair_that_is_decided_is_not_said_to_be_open(store: Store) -> None:
+    (found,) = told(store, {"mfvi": (0.5, 0.49), "radial": (0.65, 0.64), "deterministic": (0.79, 0.78)})
+    assert found.startswith("The verdict on radial and deterministic depends on the threshold: ")
+    assert found.endswith("at others deterministic is favoured.")
 
 
 def test_a_verdict_of_few_thresholds_says_for_which(store: Store) -> None:

@@ -234,10 +234,13 @@ def test_the_paired_tests_are_tabled_with_their_counts_and_both_p_values(store: 
     assert len(rows) == 6
     counts, told = rows["mfvi and radial", "learned nothing"][:4], rows["mfvi and radial", "learned nothing"][4:]
     assert counts == ("9", "0", "0", "3")
-    assert told[0].startswith("+75 points (95 % interval +")
+    assert told[0].startswith("-75 points (95 % interval -")
     # Two times 2^-9, and by Holm three times that; mfvi against deterministic has one discordant pair: p = 1.
     assert told[1:] == ("0.0039", "0.012")
     assert rows["mfvi and deterministic", "learned nothing"][5:] == ("1", "1")
     assert section.reading == (
         "Of 6 comparisons at the best epoch, 2 on their own and 2 after Holm's correction have a p-value below 0.05."
     )
+    # Tests for a settled number of pairs say nothing of a sweep that was ended on its evidence.
+    store.study("made").save_note("stopped", {"pairs": 12})
+    assert paired_tests_section(make_material(store.study("made"))) is None
