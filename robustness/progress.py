@@ -181,11 +181,13 @@ class Progress:
     def table(self) -> RenderableType:
         """The whole state as a block for a terminal."""
         from rich.console import Group
+        from rich.padding import Padding
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
         done, every = self.pairs()
-        bar = ProgressBar(total=max(every, 1), completed=done, width=60)
+        # A bar alone does not end its line.
+        bar = Padding(ProgressBar(total=max(every, 1), completed=done, width=60), 0, expand=False)
         running = {str(key): newest for key, newest in self.running.items()}
         return Group(Text(self.line()), bar, *running_table(running, self.metric, self.epochs))
 

@@ -53,6 +53,11 @@ def test_status_shows_running_trials_and_how_to_reproduce_a_failure(
     assert "1 of 5 pairs" in shown
     assert "0.750" in shown
     assert "robustness sweep simulated --only 1/first --inline" in shown
+    bars = [line for line in shown.splitlines() if "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in line]
+    assert len(bars) == 1
+    assert (
+        bars[0].strip("\N{BOX DRAWINGS HEAVY HORIZONTAL}\N{BOX DRAWINGS HEAVY RIGHT}\N{BOX DRAWINGS HEAVY LEFT} ") == ""
+    )
 
 
 def test_status_of_a_store_that_is_not_there_makes_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
