@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
-from report.comparison import Sample, compare, score_comparison, with_holm
+from report.comparison import Sample, compare, fraction, score_comparison, with_holm
 from report.frames import StudyFrames
 from report.judging import judge, thresholds
-from report.words import SIGNIFICANT, signed
+from report.words import SIGNIFICANT, percent, signed
 
 METHODS = ("mfvi", "mfvi_noise_matched", "mfvi_scaled", "radial")
 STEPS = ("the smaller initial noise", "the scaling by sqrt(D)", "the shared radius")
@@ -38,7 +38,7 @@ def controls(frames: StudyFrames) -> dict[str, Any] | None:
     judged, sample = judge(frames, thresholds(frames)), Sample.of(frames)
     judged = judged[judged["arm"].isin(arms)]
     complete = judged.groupby(["configuration", "replicate"])["counted"].transform("sum") == len(arms)
-    judged = judged[complete]
+    judged = judged[complete].assign(paired=True)  # though another arm of the study may be missing
     pairs = list(combinations(arms, 2))
     outcome = with_holm([compare(judged, *pair, frames.primary, frames.rule, sample) for pair in pairs])
     scores = with_holm([score_comparison(judged, *pair, frames.rule, sample) for pair in pairs])
@@ -54,6 +54,7 @@ def controls(frames: StudyFrames) -> dict[str, Any] | None:
         "outcome": frames.primary,
         "epoch": frames.rule,
         "pairs": outcome[0]["pairs"],
+        "shares": {arm: fraction(judged, arm, frames.primary, frames.rule, sample) for arm in arms},
         "whole": {"arms": [arms[0], arms[-1]], **found[arms[0], arms[-1]]},
         "steps": steps,
         "every_two": [{"arms": list(pair), **found[pair]} for pair in pairs],
@@ -87,12 +88,13 @@ def _sentences(results: Mapping[str, Any], frames: StudyFrames) -> list[str]:
         return ["No configuration has finished with all four arms yet, so the controls cannot be told apart."]
     whole = results["whole"]["primary"]
     what = OUTCOME_WORDS[results["outcome"]]
+    first, last = ((arm, percent(results["shares"][arm]["fraction"])) for arm in results["whole"]["arms"])
+    ends = f"from {first[1]} % with {first[0]} to {last[1]} % with {last[0]}"
     parts = "; ".join(f"{step['step']} {points(step['primary'])}" for step in results["steps"])
     metric = frames.metric.replace("_", " ").replace("auc", "AUC")
     scores = "; ".join(f"{step['step']} {mean(step['score'])}" for step in results["steps"])
     return [
-        f"From {results['arms'][0]} to {results['arms'][-1]} the share of {what} changes by {points(whole)}, "
-        f"of which: {parts}.",
+        f"The share of {what} goes {ends}, {points(whole)}: {parts}.",
         f"The mean {metric} changes by {mean(results['whole']['score'])}: {scores}.",
         _plainly(results["steps"], results["outcome"]),
     ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from report.controls import points, turned
+from report.controls import turned
+from report.figures.differences import has_interval
 from report.figures.material import Material
 from report.figures.outcomes import OUTCOMES
 from report.figures.style import Numbers, Section, text
-from report.words import SIGNIFICANT, p_words
+from report.words import SIGNIFICANT, p_words, signed
 
 COLUMNS = (
     "Arms",
@@ -18,7 +19,7 @@ COLUMNS = (
     "Only the second",
     "Both",
     "Neither",
-    "Second minus first",
+    "Second minus first, points",
     "p",
     "By Holm",
 )
@@ -41,7 +42,7 @@ def paired_tests_section(material: Material) -> Section | None:
     )
     notes = (
         f"p-values are of the {tested[0]['test']} test; Holm's correction is over the comparisons of one outcome.",
-        "Counts are of pairs; intervals are of each difference alone.",
+        "Counts are of pairs; 95 % intervals in brackets are of each difference alone.",
     )
     numbers = Numbers(COLUMNS, tuple(_row(entry) for entry in tested))
     return Section("tests", "Paired tests", reading, (), numbers, notes)
@@ -52,6 +53,13 @@ def _row(entry: Mapping[str, Any]) -> tuple[str, ...]:
         " and ".join(text(arm, 60) for arm in entry["arms"]),
         dict(OUTCOMES)[entry["outcome"]],
         *(str(entry[key]) for key in ("only_first", "only_second", "both", "neither")),
-        points(turned(entry, "difference")),
+        _points(entry),
         *(p_words(entry[key]).removeprefix("p = ") for key in ("p_value", "p_adjusted")),
     )
+
+
+def _points(entry: Mapping[str, Any]) -> str:
+    """`-42 [-60 to -20]`; without the interval where chance has no part in the difference."""
+    changed = turned(entry, "difference")
+    value, low, high = (signed(100 * changed[key]) for key in ("difference", "low", "high"))
+    return f"{value} [{low} to {high}]" if has_interval(changed) else value

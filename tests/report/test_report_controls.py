@@ -69,7 +69,10 @@ def test_what_is_shown_is_said_plainly_even_if_it_does_not_flatter_radial(frames
     found = controls(frames)
     assert found is not None
     whole, _, plainly = found["sentences"]
-    assert "changes by -54 points (95 % interval" in whole
+    shares = {arm: found["shares"][arm]["fraction"] for arm in found["whole"]["arms"]}
+    assert shares["radial"] - shares["mfvi"] == pytest.approx(found["whole"]["primary"]["difference"])
+    ends = f"from {100 * shares['mfvi']:.0f} % with mfvi to {100 * shares['radial']:.0f} % with radial"
+    assert f"goes {ends}, -54 points (95 % interval" in whole
     assert "the shared radius +4 points" in whole
     # Where scaling gains, it gains on 18 configurations, and by the smallest of amounts; radial loses the same again.
     assert plainly.startswith(
