@@ -72,7 +72,7 @@ def _show(model: FinalModel, batch: list[tuple[str, Any]], threshold: float, arg
         if arguments.json:
             print(json.dumps(found))
         else:
-            print(f"{found['probability']:11.3f}  {u:11.4f}  {'yes' if found['refer'] else 'no':5}  {name}")
+            print(f"{found['probability']:11.3f}  {u:11.2g}  {'yes' if found['refer'] else 'no':5}  {name}")
 
 
 def _pictures(paths: list[Path], size: int) -> Iterator[tuple[str, Any]]:

@@ -49,6 +49,16 @@ def test_every_picture_of_a_folder_is_answered(model: Path, folder: Path, capsys
     assert alone["probability"] == pytest.approx(found[3]["probability"], rel=1e-5)
 
 
+def test_the_table_shows_uncertainties_however_small(
+    model: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(model), str(folder), "--json"]) == 0
+    exact = [float(str(answer["uncertainty"])) for answer in answers(capsys.readouterr().out)]
+    assert main(["predict", str(model), str(folder)]) == 0
+    shown = [float(line.split()[1]) for line in capsys.readouterr().out.splitlines()[1:]]
+    assert shown == pytest.approx(exact, rel=0.06)
+
+
 def test_all_are_referred_at_100_percent_and_none_at_0(
     model: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
