@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -88,10 +89,19 @@ def test_the_page_says_what_the_results_say(page: str, results: dict[str, Any]) 
         for epoch in ("last", "best"):
             cells = (share(found["at"][epoch][outcome], "") for outcome in ("learned_nothing", "good"))
             assert f"| `{arm}` | {' | '.join(cells)} |" in page
-    for entry in results["paired"]:
-        if entry["epoch"] == "last" and entry["arms"] == ["mfvi", "radial"]:
-            told = [points(turned(entry, "difference")), *map(p_words, (entry["p_value"], entry["p_adjusted"]))]
-            assert all(words in page for words in told)
+    tested = {(*entry["arms"], entry["outcome"]): entry for entry in results["paired"] if entry["epoch"] == "last"}
+    rows = re.findall(r"^\| `(\w+)`, `(\w+)` \| (learned nothing|good) \| (.*) \|$", page, re.MULTILINE)
+    assert len(rows) == 10
+    for one, other, outcome, told in rows:
+        entry = tested[one, other, outcome.replace(" ", "_")]
+        counts = (str(entry[key]) for key in ("only_first", "only_second"))
+        values = (p_words(entry[key]) for key in ("p_value", "p_adjusted"))
+        assert told == " | ".join((*counts, points(turned(entry, "difference")), *values))
+    by_rho = results["sensitivity"]["hyperparameters"]["initial_rho"]
+    for place, rho in enumerate(by_rho["values"]):
+        found = [by_rho["arms"][arm]["learned_nothing"][place] for arm in results["arms"]]
+        first, *others = (f"{entry['count']:.0f}" for entry in found)
+        assert f"| {rho} | {first} of {found[0]['of']} | {' | '.join(others)} |" in page
     for step in results["controls"]["steps"]:
         assert f"| {step['step']} | {points(step['primary'])} |" in page
         assert mean(step["score"]) in page
