@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from studies_made import SMALL
+from support.studies import SMALL
 
 from robustness.cli import main
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from regression_trials import write_linear_set
+from support.trials import write_linear_set
 
 from robustness import open_store
 from robustness.cli import main

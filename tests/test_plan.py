@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from studies_made import small
+from support.studies import small
 
 from robustness.errors import SearchSpaceError, StudyFileError
 from robustness.plan import Plan, make_plan

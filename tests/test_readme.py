@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from made_studies import fill, made_study
+from support.stores import fill, made_study
 
 from robustness.cli import COMMANDS, _parser
 from robustness.documents import read_file, read_text

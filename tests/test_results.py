@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from data_sets import data_set
 from scipy.stats import binomtest
+from support.files import data_set
 
 from report.controls import mean, points, turned
 from report.words import p_words, share

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studies_made import small, write
+from support.studies import small, write
 
 from robustness.errors import (
     MethodError,

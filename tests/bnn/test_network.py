@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from noises import SeededNoise
+from support.noise import SeededNoise
 from torch.nn import functional as F
 
 from robustness.bnn.elbo import negative_elbo, nll, nll_of_draws

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from noises import SeededNoise
 from scipy import integrate, stats
+from support.noise import SeededNoise
 from torch.nn import functional as F
 
 from robustness.bnn.posteriors import (

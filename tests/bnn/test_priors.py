@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from noises import SeededNoise
 from scipy import integrate, stats
+from support.noise import SeededNoise
 from torch import Tensor
 
 from robustness.bnn.posteriors import GaussianPosterior, PointPosterior, RadialPosterior

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 import torch
-from noises import SeededNoise
+from support.noise import SeededNoise
 
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.models import mlp

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studies_made import small, write
+from support.studies import small, write
 
 from robustness.cli import main
 from robustness.errors import RobustnessError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_studies import HOSTILE, fill, hostile, made_study
+from support.stores import HOSTILE, fill, hostile, made_study
 
 from robustness.cli import main
 from robustness.store import open_store

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from branin import branin_document
+from support.branin import branin_document
 
 from robustness.cli import main
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from studies_made import small, write
+from support.studies import small, write
 
 from robustness.cli import main
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from small_trials import SMALL_TASK, small_trial
+from support.trials import SMALL_TASK, small_trial
 
 from robustness import finishing
 from robustness.cli import main

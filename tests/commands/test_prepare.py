@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fundus_files import photographs
+from support.files import photographs
 
 from robustness.cli import main
 from robustness.tasks import load_task

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from simulated_studies import store_url, write_study
+from support.studies import store_url, write_study
 
 from robustness.cli import main
 from robustness.plan import make_plan

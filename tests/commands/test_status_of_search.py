@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from branin import SPACE, branin_study
-from simulated_studies import store_url
+from support.branin import SPACE, branin_study
+from support.studies import store_url
 
 import robustness
 from robustness.cli import main

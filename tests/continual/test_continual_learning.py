@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from idx_files import continual_trial, write_idx_files
+from support.files import continual_trial, write_idx_files
 from torch import Tensor
 
 from robustness.bnn.posteriors import GaussianPosterior

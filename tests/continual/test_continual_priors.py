@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from idx_files import continual_trial, write_idx_files
-from noises import SeededNoise
+from support.files import continual_trial, write_idx_files
+from support.noise import SeededNoise
 from torch import Tensor
 
 from robustness.bnn.posteriors import GaussianPosterior

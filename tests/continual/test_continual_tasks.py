@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from idx_files import write_idx_files
+from support.files import write_idx_files
 
 from robustness.continual.fashion_mnist import load
 from robustness.continual.options import read_task

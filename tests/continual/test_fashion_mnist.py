@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from idx_files import CLASSES, SIDE, idx, write_idx_files
+from support.files import CLASSES, SIDE, idx, write_idx_files
 
 from robustness.continual.fashion_mnist import CHECKSUMS, DEBIAN_FOLDER, find_files, load, read_idx
 from robustness.continual.learning import Learner

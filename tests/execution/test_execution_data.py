@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import ray
-from small_trials import SMALL_TASK
+from support.trials import SMALL_TASK
 
 from robustness.execution import data
 from robustness.tasks import load_task, provide_task

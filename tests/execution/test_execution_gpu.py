@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from small_trials import small_trial
+from support.trials import small_trial
 
 from robustness.execution.gpu import MOST_SHARES, estimated_share, needed_bytes, share_of
 
@@ -34,4 +34,4 @@ def test_the_activations_are_those_of_the_layers() -> None:
 def test_auto_asks_for_a_part_of_a_gpu_where_the_cluster_has_one() -> None:
     assert estimated_share(small_trial()) == 1 / MOST_SHARES
     # What a user's own trainable needs is not known.
-    assert estimated_share(replace(small_trial(), trainable="simulated:quick")) == 1.0
+    assert estimated_share(replace(small_trial(), trainable="support.trainables:quick")) == 1.0

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from recording import Recording
+from support.recording import Recording
 
 from robustness.execution import Share, Terms, never
 from robustness.execution.attempts import VISIBLE, is_out_of_memory
@@ -14,7 +14,13 @@ from robustness.trial import EpochResult, Trial, TrialKey
 
 def faulty(number: int, fault: str | None, **training: object) -> Trial:
     return Trial(
-        "study", 0, number, "arm", hyperparameters={"fault": fault}, training=training, trainable="simulated:faulty"
+        "study",
+        0,
+        number,
+        "arm",
+        hyperparameters={"fault": fault},
+        training=training,
+        trainable="support.trainables:faulty",
     )
 
 
@@ -44,7 +50,7 @@ def test_a_failure_carries_its_traceback() -> None:
     error = heard.endings[faulty(0, None).key].error
     assert error is not None
     assert "ValueError: a fault on purpose" in error
-    assert "simulated.py" in error
+    assert "trainables.py" in error
 
 
 def test_a_diverged_trial_keeps_the_epochs_before() -> None:
@@ -55,7 +61,7 @@ def test_a_diverged_trial_keeps_the_epochs_before() -> None:
 
 def test_a_stop_gives_up_the_running_trial_and_starts_no_other() -> None:
     heard = Recording()
-    trials = (Trial("study", 0, number, "arm", trainable="simulated:quick") for number in range(3))
+    trials = (Trial("study", 0, number, "arm", trainable="support.trainables:quick") for number in range(3))
     InlineExecutor().run(trials, heard, Terms(), lambda: len(heard.epochs) == 2)
     assert heard.statuses() == {0: "finished"}
     assert len(heard.starts) == 2
@@ -105,7 +111,7 @@ class Pruning(Recording):
 
 def test_the_observer_ends_a_trial_as_pruned_and_its_code_is_left_at_once() -> None:
     heard = Pruning()
-    trials = (Trial("study", 0, number, "arm", trainable="simulated:quick") for number in range(4))
+    trials = (Trial("study", 0, number, "arm", trainable="support.trainables:quick") for number in range(4))
     InlineExecutor().run(trials, heard, Terms(trial_timeout=60.0))
     assert heard.statuses() == {0: "finished", 1: "pruned", 2: "finished", 3: "pruned"}
     assert [len(epochs) for epochs in heard.epochs.values()] == [3, 2, 3, 2]
@@ -115,7 +121,7 @@ def test_the_observer_ends_a_trial_as_pruned_and_its_code_is_left_at_once() -> N
 def test_a_trial_without_a_share_of_a_gpu_sees_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VISIBLE, "0,1")
     trials = [
-        Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="simulated:sees_gpus")
+        Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="support.trainables:sees_gpus")
         for number in range(2)
     ]
     heard = Recording()
@@ -130,7 +136,7 @@ def test_where_a_trial_ran_is_told_by_what_it_was_given_and_what_is_there(monkey
 
     for there, devices in ((True, ["cpu", "gpu"]), (False, ["cpu", "cpu"])):
         monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
-        trials = [Trial("study", 0, number, "arm", trainable="simulated:quick") for number in range(2)]
+        trials = [Trial("study", 0, number, "arm", trainable="support.trainables:quick") for number in range(2)]
         heard = Recording()
         terms = Terms(share=lambda trial: Share(cpu=1, gpu=float(trial.configuration)))
         InlineExecutor().run(iter(trials), heard, terms)

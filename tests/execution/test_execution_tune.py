@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from idx_files import continual_trial, write_idx_files
-from recording import Recording
-from regression_trials import regression_trial, write_linear_set
-from simulated import wait_for
+from support.files import continual_trial, write_idx_files
+from support.recording import Recording
+from support.trainables import wait_for
+from support.trials import regression_trial, write_linear_set
 
 from robustness.execution import Share, Started, Terms, never
 from robustness.execution.inline import InlineExecutor
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.usefixtures("local_ray
 
 
 def quick(count: int) -> Iterator[Trial]:
-    return (Trial("study", 0, number, "arm", trainable="simulated:quick") for number in range(count))
+    return (Trial("study", 0, number, "arm", trainable="support.trainables:quick") for number in range(count))
 
 
 def test_two_workers_tell_what_inline_tells() -> None:
@@ -42,7 +42,7 @@ def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> Non
             "arm",
             hyperparameters={"fault": fault},
             training={"folder": str(tmp_path)},
-            trainable="simulated:faulty",
+            trainable="support.trainables:faulty",
         )
         for number, fault in enumerate(faults)
     )
@@ -60,7 +60,7 @@ def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> Non
 
 def test_a_trial_sees_the_gpu_that_it_was_given_or_none(tmp_path: Path) -> None:
     trials = [
-        Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="simulated:sees_gpus")
+        Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="support.trainables:sees_gpus")
         for number in range(2)
     ]
 
@@ -77,7 +77,7 @@ def test_a_trial_sees_the_gpu_that_it_was_given_or_none(tmp_path: Path) -> None:
 def test_four_half_gpus_run_at_once_and_a_whole_one_waits(tmp_path: Path) -> None:
     """Each of four trials waits for the other three, so they end only if all four run together."""
     trials = [
-        Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="simulated:meets")
+        Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="support.trainables:meets")
         for number in range(5)
     ]
     heard = Recording()
@@ -99,7 +99,7 @@ def test_a_relative_path_is_meant_from_the_folder_of_the_sweep(tmp_path: Path, m
     (tmp_path / "data" / "score.txt").write_text("0.75")
     monkeypatch.chdir(tmp_path)
     trials = [
-        Trial("study", 0, number, "arm", task={"file": "data/score.txt"}, trainable="simulated:reads_a_file")
+        Trial("study", 0, number, "arm", task={"file": "data/score.txt"}, trainable="support.trainables:reads_a_file")
         for number in range(4)
     ]
     heard = Recording()
@@ -142,7 +142,7 @@ def test_the_observer_ends_trials_as_pruned_and_the_worker_goes_on_with_others()
 def test_a_stop_in_the_midst_of_an_epoch_ends_the_run(tmp_path: Path) -> None:
     heard = Recording()
     trials = (
-        Trial("study", 0, n, "arm", training={"folder": str(tmp_path)}, trainable="simulated:never_ends")
+        Trial("study", 0, n, "arm", training={"folder": str(tmp_path)}, trainable="support.trainables:never_ends")
         for n in range(6)
     )
 

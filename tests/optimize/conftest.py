@@ -1,5 +1,5 @@
 """The databases of the store's tests, for the tests of Optuna's tables beside ours."""
 
-from databases import store_url
+from support.databases import store_url
 
 __all__ = ["store_url"]

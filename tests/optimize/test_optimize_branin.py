@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from branin import branin, branin_study, score
+from support.branin import branin, branin_study, score
 
 from robustness.execution.inline import InlineExecutor
 from robustness.optimize import NOTHING, search

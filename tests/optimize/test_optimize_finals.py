@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_trials import SMALL_TASK
+from support.trials import SMALL_TASK
 
 from robustness import metrics
 from robustness.cli import main

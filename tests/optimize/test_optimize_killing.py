@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import yaml
-from branin import branin_document, branin_study
-from simulated import wait_for
+from support.branin import branin_document, branin_study
+from support.trainables import wait_for
 
 import robustness
 from robustness.execution.inline import InlineExecutor

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from branin import branin_study, score
+from support.branin import branin_study, score
 
 from robustness.execution.tune import TuneExecutor
 from robustness.optimize import NOTHING, search

@@ -5,8 +5,8 @@ import math
 from typing import Any
 
 import pytest
-from branin import SPACE, score
 from optuna.trial import TrialState
+from support.branin import SPACE, score
 
 from robustness.proposals import Run, frozen, parameters_of, propose, state_of
 from robustness.space import read_space

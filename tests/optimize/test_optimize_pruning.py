@@ -11,11 +11,11 @@ from typing import Any
 import optuna
 import pytest
 import yaml
-from branin import branin_document, branin_study, score
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated import wait_for
-from test_optimize_tables import optuna_storage
+from support.branin import branin_document, branin_study, score
+from support.databases import optuna_storage
+from support.trainables import wait_for
 
 import robustness
 from robustness.errors import RobustnessError

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from branin import branin_document, branin_study
+from support.branin import branin_document, branin_study
 
 from robustness.cli import main
 from robustness.errors import RobustnessError

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import threading
 import urllib.request
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import optuna
 import pytest
-from branin import branin_study
 from sqlalchemy import create_engine, inspect
 from sqlalchemy.pool import NullPool
+from support.branin import branin_study
+from support.databases import optuna_storage
 
 from robustness.execution.inline import InlineExecutor
 from robustness.optimize import NOTHING, search
@@ -29,16 +29,6 @@ def searched(url: str, runs: int = 4) -> dict[str, list[Run]]:
     study = branin_study("train_with_faults", arms=["first", "second"], search={"runs": runs, "sampler": "random"})
     with open_store(url) as store:
         return search(study, store.register(study, NOTHING), InlineExecutor())
-
-
-@contextmanager
-def optuna_storage(url: str) -> Iterator[optuna.storages.RDBStorage]:
-    storage = optuna.storages.RDBStorage(read_url(url).render_as_string(hide_password=False))
-    try:
-        yield storage
-    finally:
-        storage.remove_session()
-        storage.engine.dispose()
 
 
 def test_optuna_reads_every_run_with_its_state_and_constraint(store_url: str) -> None:

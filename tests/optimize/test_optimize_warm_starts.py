@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from branin import SPACE, branin_study, score
+from support.branin import SPACE, branin_study, score
 
 from robustness.errors import StoreError
 from robustness.execution.inline import InlineExecutor

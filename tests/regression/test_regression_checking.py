@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from data_sets import data_set
+from support.files import data_set
 
 from robustness.errors import RobustnessError, TaskError
 from robustness.plan import make_plan

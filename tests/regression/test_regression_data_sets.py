@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_sets import data_set
+from support.files import data_set
 
 from robustness.errors import TaskError
 from robustness.regression.data_sets import DATA_SETS, find_data_set, load_problem, standard_split

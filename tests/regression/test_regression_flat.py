@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import torch
-from noises import SeededNoise
+from support.noise import SeededNoise
 from torch import Tensor
 
 from robustness.bnn.gaussian import gaussian_log_density

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from data_sets import data_set
-from regression_trials import NOISE, regression_trial, write_linear_set
+from support.files import data_set
+from support.trials import NOISE, regression_trial, write_linear_set
 
 from robustness.bnn.posteriors import LOG_TWO_PI
 from robustness.errors import Diverged, MethodError, RobustnessError, StudyFileError

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from made_studies import AWKWARD
+from support.stores import AWKWARD
 
 from report.figures import make_material
 from report.figures.material import Material

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_studies import Made, fill, made_study
+from support.stores import Made, fill, made_study
 
 from report.figures import make_material
 from report.figures.against import against_section

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_studies import mixed, paper_like
+from support.stores import mixed, paper_like
 
 from report.frames import load_frames
 from report.judging import judge, thresholds

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_studies import AWKWARD, Made, fill, from_table, made_study, mixed, paper_like
 from scipy import stats
+from support.stores import AWKWARD, Made, fill, from_table, made_study, mixed, paper_like
 
 from report.analysis import analyse, as_json_text
 from robustness.store import Store, open_store

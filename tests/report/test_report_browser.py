@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from browser import Browser, pages
-from made_searches import TASK as SEARCHED_TASK
-from made_searches import fill_search, made_predictions, made_search
-from made_studies import AWKWARD, HOSTILE, Made, fill, made_study, typical, untrained_note
+from support.browser import Browser, pages
+from support.searches import TASK as SEARCHED_TASK
+from support.searches import fill_search, made_predictions, made_search
+from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, typical, untrained_note
 
 from report.comparison import Sample, fraction
 from report.figures.outcomes import share

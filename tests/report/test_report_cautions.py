@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from made_studies import Made, fill, made_study
+from support.stores import Made, fill, made_study
 
 from report.cautions import cautions
 from report.figures import make_material

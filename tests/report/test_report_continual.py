@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from idx_files import write_idx_files
+from support.files import write_idx_files
 
 from report.continual import continual
 from report.figures import make_material

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_studies import Made, fill, made_study
 from scipy import stats
+from support.stores import Made, fill, made_study
 
 from report.controls import STEPS, controls
 from report.figures import make_material

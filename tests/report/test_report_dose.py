@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_studies import Made, fill, made_study
 from scipy import stats
+from support.stores import Made, fill, made_study
 
 from report.dose import dose, find_dose, student_interval
 from report.figures import make_material

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from made_studies import AWKWARD, HOSTILE, Made, fill, made_study, paper_like
 from matplotlib.axes import Axes
+from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, paper_like
 
 from report.figures import make_material, make_sections, write_figures
 from report.figures.curves import MOST_CURVES, curves_section
@@ -209,7 +209,7 @@ def test_figures_for_a_paper_are_svg_and_pdf_and_the_same_each_time(store: Store
 
 
 def test_markup_and_dollars_in_names_are_drawn_as_they_are(store: Store) -> None:
-    from made_studies import renamed_arms
+    from support.stores import renamed_arms
 
     material = make_material(fill(store, renamed_arms(made_study(), "$x_", HOSTILE[0])))
     with drawing():

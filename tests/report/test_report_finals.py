@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_searches import PAPER, fill_search, made_predictions, made_search, write_run
-from made_studies import HOSTILE, renamed_arms
 from numpy.typing import NDArray
+from support.searches import PAPER, fill_search, made_predictions, made_search, write_run
+from support.stores import HOSTILE, renamed_arms
 
 from report.analysis import as_json_text
 from report.figures import make_material

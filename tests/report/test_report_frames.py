@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_studies import AWKWARD, Made, fill, from_table, made_study, mixed, untrained_note
+from support.stores import AWKWARD, Made, fill, from_table, made_study, mixed, untrained_note
 
 from report.frames import TRIAL_COLUMNS, load_frames
 from report.judging import CHANCE, judge, thresholds

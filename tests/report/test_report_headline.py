@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from made_studies import AWKWARD, fill, from_table, made_study, mixed
+from support.stores import AWKWARD, fill, from_table, made_study, mixed
 
 from report.headline import headline
 from report.words import p_words, signed

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_studies import Made, fill, from_table, made_study, mixed
 from scipy import stats
+from support.stores import Made, fill, from_table, made_study, mixed
 
 from report.analysis import analyse
 from report.comparison import Sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_studies import fill, made_study
+from support.stores import fill, made_study
 
 from report import figures, own_results
 from report.figures import make_material

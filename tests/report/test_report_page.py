@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from made_studies import AWKWARD, HOSTILE, Made, fill, made_study, typical
+from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, typical
 
 from report.figures import make_material
 from report.headline import verdict

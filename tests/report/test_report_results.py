@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_studies import AWKWARD, fill, made_study, mixed, typical
+from support.stores import AWKWARD, fill, made_study, mixed, typical
 
 from report.frames import load_frames
 from report.results import results_csv, results_table, write_parquet

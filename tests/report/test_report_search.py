@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from branin import branin_study, score
-from made_searches import fill_search, made_search, rising
+from support.branin import branin_study, score
+from support.searches import fill_search, made_search, rising
 
 from report.configuration_table import configuration_table
 from report.figures import draw_sections, make_material

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_studies import Made, fill, made_study, paper_like
+from support.stores import Made, fill, made_study, paper_like
 
 from report.analysis import analyse
 from report.sensitivity import NEAR, levels

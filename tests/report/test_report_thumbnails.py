@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_searches import TASK, fill_search, made_predictions, made_search
-from made_studies import HOSTILE
 from numpy.typing import NDArray
 from PIL import Image
+from support.searches import TASK, fill_search, made_predictions, made_search
+from support.stores import HOSTILE
 
 from report.figures import make_material
 from report.figures.material import Material

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_studies import fill, made_study
+from support.stores import fill, made_study
 
 from report.figures import make_material
 from report.figures.dynamics import dynamics_section

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 
 import pytest
-from databases import on_server, postgres_url, store_url
 from sqlalchemy import make_url
-from store_samples import SampleStudy, plan_of
+from support.databases import on_server, postgres_url, store_url
+from support.store_samples import SampleStudy, plan_of
 
 from robustness.store import Store, StudyStore, open_store
 

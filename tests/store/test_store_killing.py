@@ -8,9 +8,9 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import kill_writer
 from sqlalchemy import make_url
-from store_samples import SampleStudy, plan_of
+from support import kill_writer
+from support.store_samples import SampleStudy, plan_of
 
 import robustness
 from robustness.store import open_store

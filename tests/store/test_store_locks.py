@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from store_samples import SampleStudy, plan_of
+from support.store_samples import SampleStudy, plan_of
 
 import robustness
 from robustness.errors import StoreError

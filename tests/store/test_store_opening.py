@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from sqlalchemy import make_url, text
-from store_samples import RADIAL, SampleStudy, epoch, plan_of
+from support.store_samples import RADIAL, SampleStudy, epoch, plan_of
 
 import robustness
 from robustness.errors import StoreError

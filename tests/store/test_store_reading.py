@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sqlalchemy import update
-from store_samples import MFVI, RADIAL, SamplePlan, SampleStudy, epoch, plan_of
+from support.store_samples import MFVI, RADIAL, SamplePlan, SampleStudy, epoch, plan_of
 
 import robustness
 from robustness.errors import StoreError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import exc, insert, text
-from store_samples import RADIAL, SamplePlan, SampleStudy, epoch, plan_of
+from support.store_samples import RADIAL, SamplePlan, SampleStudy, epoch, plan_of
 
 from robustness.errors import StoreError
 from robustness.plan import make_plan

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
-from store_samples import MFVI, RADIAL, SampleStudy, epoch, plan_of
+from support.store_samples import MFVI, RADIAL, SampleStudy, epoch, plan_of
 
 from robustness.errors import StoreError
 from robustness.store import Store, StudyStore, open_store

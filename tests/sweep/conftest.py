@@ -1,5 +1,5 @@
 """The PostgreSQL databases of the store's tests, for sweeps on a cluster."""
 
-from databases import postgres_url
+from support.databases import postgres_url
 
 __all__ = ["postgres_url"]

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ray.cluster_utils import Cluster
-from simulated import wait_for
+from support.trainables import wait_for
 
 
 def main(folder: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from simulated_studies import results, store_url, write_study
-from small_trials import SMALL_TASK
+from support.studies import results, store_url, write_study
+from support.trials import SMALL_TASK
 
 from robustness.errors import RobustnessError, StoreError
 from robustness.execution import Executor, Started

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from simulated import wait_for
-from simulated_studies import results, store_url, write_study
+from support.studies import results, store_url, write_study
+from support.trainables import wait_for
 
 from robustness.cli import main
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import number
-from simulated_studies import results, store_url, write_study
+from support.studies import results, store_url, write_study
+from support.trainables import number
 
 from report.analysis import analyse
 from robustness.cli import main

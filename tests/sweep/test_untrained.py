@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 from scipy.stats import norm
-from small_trials import SMALL_TASK
+from support.trials import SMALL_TASK
 
 from robustness.evaluation import auc
 from robustness.execution.inline import InlineExecutor

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data_sets import data_set
 from numpy.typing import NDArray
+from support.files import data_set
 
 from robustness.errors import TaskError
 from robustness.tasks import load_task

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_sets import data_set
-from fundus_files import photographs, zipped
+from support.files import data_set, photographs, zipped
 
 from robustness.errors import TaskError
 from robustness.tasks import TaskData, check_task, load_task, task_image_size

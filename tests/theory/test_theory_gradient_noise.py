@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from theory_studies import NOISE, results, study
+from support.theory_studies import NOISE, results, study
 
 from robustness.bnn.network import Draws
 from robustness.errors import RobustnessError

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-from theory_studies import BUBBLE, NOISE, study, swept
+from support.theory_studies import BUBBLE, NOISE, study, swept
 
 from report.analysis import as_json_text
 from report.figures import make_material, make_sections

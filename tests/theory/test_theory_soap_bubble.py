@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from theory_studies import BUBBLE, results, study
+from support.theory_studies import BUBBLE, results, study
 
 from robustness.errors import RobustnessError
 from robustness.plan import make_plan

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from small_trials import small_trial
+from support.trials import small_trial
 
 from robustness import finishing, metrics
 from robustness.errors import CheckpointError, StudyFileError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from data_sets import data_set
+from support.files import data_set
 
 from robustness.cli import main
 from robustness.training import train

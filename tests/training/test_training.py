@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small_trials import small_trial
+from support.trials import small_trial
 
 from robustness import training
 from robustness.batches import Pictures

@@ -1,4 +1,4 @@
-"""A small study as plain data, for tests that change a part of it."""
+"""Study files for tests: a small study of drawn pictures, and studies of the trainables in `trainables.py`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from report.results import results_csv
+from robustness.store import open_store
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -55,3 +58,32 @@ def write(folder: Path, data: dict[str, Any], name: str = "study.yaml") -> str:
     path = folder / name
     path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
     return str(path)
+
+
+def write_study(folder: Path, trainable: str = "quick", **changes: Any) -> Path:
+    """A study file in this folder; `changes` replace whole sections."""
+    document: dict[str, Any] = {
+        "name": "simulated",
+        "trainable": f"support.trainables:{trainable}",
+        "arms": ["first", "second"],
+        "space": {"rate": {"low": 0.001, "high": 1.0, "scale": "log"}},
+        "sampling": {"configurations": 5, "seed": 3},
+        "training": {"epochs": 3},
+        "outcomes": {"learned_nothing": {"below": 0.4}, "good": {"at_least": 0.8}},
+        "resources": {"cpu": 1},
+    }
+    path = folder / "simulated.yaml"
+    path.write_text(yaml.safe_dump(document | changes))
+    return path
+
+
+def store_url(folder: Path, name: str = "store") -> str:
+    return f"sqlite:///{folder / name}.db"
+
+
+def results(url: str, name: str = "simulated") -> bytes:
+    """All results of a study: the file of `robustness report --format csv`, and every epoch without its time."""
+    with open_store(url, create=False) as store:
+        study = store.study(name)
+        epochs = study.epochs().drop(columns="seconds")
+        return (results_csv(study) + str(epochs.to_csv())).encode()

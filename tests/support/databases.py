@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import optuna
 import pytest
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.pool import NullPool
+
+from robustness.store.connection import read_url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -59,3 +62,14 @@ def on_server(*statements: str) -> None:
     with engine.connect() as connection:
         for statement in statements:
             connection.execute(text(statement))
+
+
+@contextmanager
+def optuna_storage(url: str) -> Iterator[optuna.storages.RDBStorage]:
+    """Optuna's own view of a database, closed at the end."""
+    storage = optuna.storages.RDBStorage(read_url(url).render_as_string(hide_password=False))
+    try:
+        yield storage
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()

@@ -1,4 +1,4 @@
-"""Regression trials that train in a moment, on a made-up set in the place of `yacht`: a linear function and noise."""
+"""Trials that train in a moment: drawn pictures of 16 px, and a linear regression in the place of `yacht`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,43 @@ from typing import Any
 import numpy as np
 
 from robustness.trial import Trial
+
+SMALL_TASK: dict[str, Any] = {
+    "name": "synthetic_fundus",
+    "image_size": 16,
+    "train": 64,
+    "validation": 48,
+    "test": 16,
+}
+HYPERPARAMETERS: dict[str, Any] = {
+    "optimizer": "amsgrad",
+    "learning_rate": 1e-3,
+    "batch_size": 16,
+    "variational_samples": 2,
+    "initial_rho": -3.0,
+}
+
+
+def small_trial(
+    method: str = "radial",
+    training: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
+    **changes: Any,
+) -> Trial:
+    """A trial of the method, with changes to its hyperparameters."""
+    return Trial(
+        study="small",
+        seed=3,
+        configuration=1,
+        arm=method.rpartition(":")[2],
+        hyperparameters=HYPERPARAMETERS | changes,
+        method=method,
+        method_options=options or {},
+        task=SMALL_TASK,
+        model={"name": "vgg_small", "base_channels": 4, "depth": "short"},
+        training={"epochs": 3, "evaluation_samples": 2} | (training or {}),
+    )
+
 
 NOISE = 0.5
 """The standard deviation of the noise in the target's own units; the target's own is about 5."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from simulated import wait_for
+from support.trainables import wait_for
 
 from robustness.errors import Diverged
 from robustness.study import Study, make_study
@@ -80,7 +80,7 @@ def wait_for_signal(trial: Trial) -> None:
 def branin_document(trainable: str = "train", **changes: Any) -> dict[str, Any]:
     document = {
         "name": "branin",
-        "trainable": f"branin:{trainable}",
+        "trainable": f"support.branin:{trainable}",
         "arms": ["only"],
         "space": SPACE,
         "sampling": {"seed": 0},

@@ -1,16 +1,49 @@
-"""Made-up pictures in FashionMNIST's four idx files, and trials that learn them in a moment."""
+"""Data files that tests write, and where to find real ones."""
 
 from __future__ import annotations
 
 import gzip
+import os
 import struct
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
+from PIL import Image
 
+from robustness.tasks.synthetic_fundus import Options, load
 from robustness.trial import Trial
+
+
+def photographs(folder: Path, patients: int = 12, size: int = 48) -> tuple[Path, Path]:
+    """A folder of `1_left.png`, `1_right.png`, ... and its table of labels."""
+    images = folder / "photographs"
+    images.mkdir(parents=True)
+    data = load(Options(image_size=size, train=2 * patients, validation=2, test=0)).train
+    assert data.grades is not None
+    lines = ["image,level"]
+    for number in range(2 * patients):
+        name = f"{number // 2 + 1}_{'left' if number % 2 else 'right'}"
+        wide = np.zeros((size, size + 20, 3), dtype=np.uint8)
+        wide[:, 10:-10] = data.images[number]
+        Image.fromarray(wide).save(images / f"{name}.png")
+        lines.append(f"{name},{data.grades[number]}")
+    labels = folder / "labels.csv"
+    labels.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return images, labels
+
+
+def zipped(images: Path) -> Path:
+    """The same folder as an archive."""
+    archive = images.with_suffix(".zip")
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in sorted(images.iterdir()):
+            file.write(path, f"inside/{path.name}")
+    return archive
+
 
 SIDE = 5
 CLASSES = 10
@@ -72,3 +105,13 @@ def continual_trial(
         metric="validation_accuracy",
         trainable="robustness.continual:train",
     )
+
+
+def data_set(name: str) -> Path:
+    """The folder of a data set; skips the test where there is none, or fails it if ROBUSTNESS_REQUIRE_DATA=1."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data" / name
+    if not folder.is_dir():
+        if os.environ.get("ROBUSTNESS_REQUIRE_DATA") == "1":
+            pytest.fail(f"the data set {name} is required and not there")
+        pytest.skip(f"the data set {name} is not there")
+    return folder
