@@ -35,11 +35,11 @@ from report.judging import OPEN, OUTCOMES, SUMMARIES, Thresholds, judge, of_the_
 from report.left_out import left_out
 from report.own_results import own_results, stands_alone
 from report.sensitivity import sensitivity
-from report.statistics.budget import REACHED, budget_band, budget_sizes, trials_needed
-from report.statistics.profiles import above, area, profile_band
-from report.statistics.proportions import mean_interval
-from report.statistics.variance import variance_parts
 from report.words import SIGNIFICANT
+from robustness.statistics.budget import REACHED, budget_band, budget_sizes, trials_needed
+from robustness.statistics.profiles import above, area, profile_band
+from robustness.statistics.proportions import mean_interval
+from robustness.statistics.variance import variance_parts
 from robustness.store import StudyStore
 
 GRID = 201

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from report.frames import StudyFrames
 from report.judging import OUTCOMES, SUMMARIES, Thresholds
-from report.statistics.paired import (
+from robustness.statistics.paired import (
     Table,
     holm,
     mcnemar,
@@ -24,7 +24,7 @@ from report.statistics.paired import (
     sign_flip,
     wilcoxon,
 )
-from report.statistics.proportions import Interval, fraction_interval, mean_interval
+from robustness.statistics.proportions import Interval, fraction_interval, mean_interval
 
 
 @dataclass(frozen=True)

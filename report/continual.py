@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from report.frames import KEY, StudyFrames
-from report.statistics.means import mean_with_error
+from robustness.statistics.means import mean_with_error
 
 TRAINABLE = "robustness.continual:train"
 CHOSEN_BY = "validation_accuracy"

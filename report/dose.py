@@ -23,9 +23,9 @@ from scipy import stats
 from report.comparison import by_configuration, side_by_side, with_holm
 from report.frames import StudyFrames
 from report.judging import judge, thresholds
-from report.statistics.paired import sign_flip
-from report.statistics.proportions import LEVEL
 from report.words import SIGNIFICANT, p_words
+from robustness.statistics.paired import sign_flip
+from robustness.statistics.proportions import LEVEL
 
 MOST_LINES = 6
 

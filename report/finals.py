@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from report.final_models import FinalModel, Tested, arms_of, tested_models
 from report.final_sentences import final_cautions, final_sentences
 from report.frames import StudyFrames
-from report.statistics.calibration import calibration_buckets
-from report.statistics.paired import holm
-from report.statistics.referral import between, difference_of_means, patient_weights, referred_aucs
 from robustness.metrics import REFERRED
+from robustness.statistics.calibration import calibration_buckets
+from robustness.statistics.paired import holm
+from robustness.statistics.referral import between, difference_of_means, patient_weights, referred_aucs
 
 GRID = tuple(round(0.05 * step, 2) for step in range(11))
 """Referred fractions of the curves; those of the table are among them."""

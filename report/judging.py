@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from report.frames import StudyFrames
-from report.statistics.thresholds import upper_point
+from robustness.statistics.thresholds import upper_point
 
 SUMMARIES = ("best", "last")
 OUTCOMES = ("learned_nothing", "good")

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from report.frames import KEY, StudyFrames
-from report.statistics.means import mean_with_error
+from robustness.statistics.means import mean_with_error
 from robustness.study_sections import Winners
 from robustness.trial import TrialKey
 from robustness.winners import Tried, choose

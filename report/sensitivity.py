@@ -16,8 +16,8 @@ import pandas as pd
 from report.comparison import Sample, has_outcome
 from report.frames import StudyFrames
 from report.judging import OUTCOMES
-from report.statistics.importance import importance
-from report.statistics.proportions import WHOLE_SPACE, Interval, fraction_interval
+from robustness.statistics.importance import importance
+from robustness.statistics.proportions import WHOLE_SPACE, Interval, fraction_interval
 
 MOST_LEVELS = 12
 QUARTERS = 4

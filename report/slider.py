@@ -17,7 +17,7 @@ from report.comparison import Sample
 from report.figures.material import Material
 from report.figures.outcomes import share
 from report.figures.style import text
-from report.statistics.proportions import LEVEL, effective_number
+from robustness.statistics.proportions import LEVEL, effective_number
 
 OUTCOMES = ("learned_nothing", "good")
 

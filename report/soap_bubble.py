@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from report.frames import KEY, StudyFrames
-from report.statistics.paired import holm
+from robustness.statistics.paired import holm
 from robustness.theory.densities import gaussian_radius_moments, radial_radius_moments
 
 TRAINABLE = "robustness.theory.soap_bubble:train"

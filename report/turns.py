@@ -1,7 +1,7 @@
 """Training dynamics: the epochs where an arm's training AUC turns down, its NLL term up, and its gradient noise rises.
 
 For studies that measure the gradient's noise (`training.gradient_noise_every`). Every trial of every arm is looked at
-on its own, by `report.statistics.turning`; pre-training epochs are left out.
+on its own, by `robustness.statistics.turning`; pre-training epochs are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from report.frames import StudyFrames
-from report.statistics.turning import LEAST_VALUES, turning_point
+from robustness.statistics.turning import LEAST_VALUES, turning_point
 
 NOISE = "gradient_sd"
 TURNS = (("train_auc", "down"), ("nll", "up"), (NOISE, "up"))

@@ -11,8 +11,8 @@ from support.stores import Made, fill, made_study
 from report.figures import make_material
 from report.figures.against import against_section
 from report.figures.style import drawing
-from report.statistics.paired import mcnemar
 from robustness.errors import StudyFileError
+from robustness.statistics.paired import mcnemar
 from robustness.store import open_store
 from robustness.study import load_study
 from robustness.trial import Trial

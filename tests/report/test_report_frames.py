@@ -10,7 +10,7 @@ from support.stores import AWKWARD, Made, fill, from_table, made_study, mixed, u
 
 from report.frames import TRIAL_COLUMNS, load_frames
 from report.judging import CHANCE, judge, thresholds
-from report.statistics.thresholds import upper_point
+from robustness.statistics.thresholds import upper_point
 from robustness.store import Store, StudyStore, open_store
 
 UNTRAINED = {"learned_nothing": {"no_better_than_untrained": 0.01, "below": None}}

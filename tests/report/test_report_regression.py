@@ -17,9 +17,9 @@ from report.figures.material import Material
 from report.headline import headline
 from report.page import render
 from report.regression import implied
-from report.statistics.means import mean_with_error
 from robustness.cli import main
 from robustness.plan import make_plan
+from robustness.statistics.means import mean_with_error
 from robustness.store import open_store
 from robustness.study import load_study
 

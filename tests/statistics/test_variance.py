@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.formula.api import mixedlm
 
-from report.statistics.variance import variance_parts
+from robustness.statistics.variance import variance_parts
 
 
 def test_balanced_variances_are_those_of_a_mixed_model() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from report.statistics.proportions import wilson
+from robustness.statistics.proportions import wilson
 
 BUCKETS = 10
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from report.statistics.profiles import Band
-from report.statistics.proportions import LEVEL, resampling
+from robustness.statistics.profiles import Band
+from robustness.statistics.proportions import LEVEL, resampling
 
 REACHED = 0.9
 MOST_CELLS = 500_000

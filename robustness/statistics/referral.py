@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from report.statistics.proportions import LEVEL, resampling
+from robustness.statistics.proportions import LEVEL, resampling
 
 AT_ONCE = 2_000_000
 """Weights that are worked on together, which bounds the memory."""

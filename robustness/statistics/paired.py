@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.optimize import brentq
 
-from report.statistics.proportions import LEVEL, NOTHING_KNOWN, WHOLE_SPACE, Interval, effective_number, mean_interval
+from robustness.statistics.proportions import (
+    LEVEL,
+    NOTHING_KNOWN,
+    WHOLE_SPACE,
+    Interval,
+    effective_number,
+    mean_interval,
+)
 
 MONTE_CARLO = 100_000
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from report.statistics.budget import budget_band, budget_sizes, expected_best, trials_needed
+from robustness.statistics.budget import budget_band, budget_sizes, expected_best, trials_needed
 
 SCORES = [0.5, 0.62, 0.62, 0.7, 0.71, 0.83, 0.9]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from report.statistics.proportions import DRAWS, LEVEL, effective_number, resampling
+from robustness.statistics.proportions import DRAWS, LEVEL, effective_number, resampling
 
 FEW = 10
 MOST_WEIGHTS = 20_000_000

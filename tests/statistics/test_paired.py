@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from report.statistics.paired import (
+from robustness.statistics.paired import (
     Table,
     holm,
     mcnemar,

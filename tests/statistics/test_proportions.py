@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from report.statistics.proportions import (
+from robustness.statistics.proportions import (
     effective_number,
     fraction_interval,
     mean_interval,

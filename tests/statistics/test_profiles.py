@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from report.statistics.profiles import above, area, profile_band
+from robustness.statistics.profiles import above, area, profile_band
 
 SCORES = [0.52, 0.61, 0.61, 0.7, 0.83, 0.95, 0.5]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from report.statistics.turning import neighbour_noise, smoothed, turning_point
+from robustness.statistics.turning import neighbour_noise, smoothed, turning_point
 
 LENGTHS = (15, 40, 150)
 

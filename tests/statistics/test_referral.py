@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from report.statistics.calibration import calibration_buckets
-from report.statistics.proportions import wilson
-from report.statistics.referral import between, difference_of_means, patient_weights, referred_aucs
 from robustness import metrics
+from robustness.statistics.calibration import calibration_buckets
+from robustness.statistics.proportions import wilson
+from robustness.statistics.referral import between, difference_of_means, patient_weights, referred_aucs
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.5)
 
