@@ -38,7 +38,7 @@ class Sample:
     @staticmethod
     def of(frames: StudyFrames) -> Sample:
         from robustness.errors import RobustnessError
-        from robustness.space import read_space
+        from robustness.space.space import read_space
 
         sampling = frames.document["sampling"]
         population = None

@@ -14,8 +14,8 @@ from report.judging import OPEN
 from robustness.errors import SearchSpaceError
 from robustness.numbering import read_number
 from robustness.outcomes import OBJECTIVES
-from robustness.space import read_space
-from robustness.space_options import Branches, Choices, Options, Range
+from robustness.space.options import Branches, Choices, Options, Range
+from robustness.space.space import read_space
 
 
 def search_results(frames: StudyFrames) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from robustness.documents import shown
 from robustness.errors import SearchSpaceError, one_of
-from robustness.space_options import Branches, Choices, Constant, Option, Options, Range, Scalar
+from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
 
 OPTIMIZERS = ("adam", "amsgrad", "sgd")
 

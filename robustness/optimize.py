@@ -21,7 +21,7 @@ from robustness.outcomes import UNTRAINED_NOTE, Judge
 from robustness.plan import Plan
 from robustness.proposals import Run, propose
 from robustness.pruning import unreached_median
-from robustness.space_options import Scalar
+from robustness.space.options import Scalar
 from robustness.store.studies import StudyStore
 from robustness.study import Study
 from robustness.study_search import objective

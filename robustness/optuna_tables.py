@@ -17,7 +17,7 @@ from sqlalchemy import URL, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from robustness.proposals import Run, frozen, quiet
-from robustness.space import Space
+from robustness.space.space import Space
 from robustness.store.connection import BUSY_SECONDS, sqlite_file
 from robustness.trial import ENDED
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from robustness.errors import SearchSpaceError, StudyFileError
-from robustness.space import Configuration
+from robustness.space.space import Configuration
 from robustness.study import Study
 from robustness.trial import Trial, TrialKey
 from robustness.winners import to_follow

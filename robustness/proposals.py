@@ -25,8 +25,8 @@ from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
 from robustness.errors import SearchSpaceError
-from robustness.space import Configuration, Space
-from robustness.space_options import Branches, Choices, Constant, Option, Options, Range, Scalar
+from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
+from robustness.space.space import Configuration, Space
 from robustness.study_sections import METRICS, Search
 from robustness.trial import ENDED, Status
 

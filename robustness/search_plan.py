@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from robustness.ensembles import final_counts, members_of, size_of
-from robustness.space_options import Branches, Choices, Constant, Option, Options, Range
+from robustness.space.options import Branches, Choices, Constant, Option, Options, Range
 from robustness.study import Study
 from robustness.study_search import objective
 

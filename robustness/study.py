@@ -30,7 +30,7 @@ from robustness.errors import (
 )
 from robustness.file_errors import first_fault
 from robustness.overrides import override
-from robustness.space import Space, read_space
+from robustness.space.space import Space, read_space
 from robustness.study_changes import NO_RESULT, differences, extends
 from robustness.study_files import find_space, find_study
 from robustness.study_search import PRUNING_PLACE, check_search, read_spaces, with_budget

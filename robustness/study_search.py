@@ -10,7 +10,7 @@ from robustness.outcomes import OBJECTIVES
 from robustness.study_sections import Search
 
 if TYPE_CHECKING:
-    from robustness.space import Space
+    from robustness.space.space import Space
     from robustness.study import Study
 
 PRUNING_PLACE = (

@@ -12,7 +12,7 @@ from typing import Any
 from robustness.errors import StoreError
 from robustness.optimize import search_of, searched_arms
 from robustness.proposals import parameters_of
-from robustness.space_options import Branches, Choices, Constant, Options, Range, Scalar
+from robustness.space.options import Branches, Choices, Constant, Options, Range, Scalar
 from robustness.store import Store
 from robustness.store.studies import StudyStore
 from robustness.study import Study

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from robustness.errors import StudyFileError, one_of
-from robustness.space_options import Constant, Range
+from robustness.space.options import Constant, Range
 from robustness.study_sections import Winners
 from robustness.trial import ENDED, Trial, TrialKey
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from robustness.commands.running import Interruption
-    from robustness.space_options import Scalar
+    from robustness.space.options import Scalar
     from robustness.store.studies import StudyStore
     from robustness.study import Study
 

@@ -9,7 +9,7 @@ from optuna.trial import TrialState
 from support.branin import SPACE, score
 
 from robustness.proposals import Run, frozen, parameters_of, propose, state_of
-from robustness.space import read_space
+from robustness.space.space import read_space
 from robustness.study_sections import Search
 
 TREE = {

@@ -10,7 +10,7 @@ from robustness.errors import StoreError
 from robustness.execution.inline import InlineExecutor
 from robustness.optimize import NOTHING, search
 from robustness.plan import make_plan
-from robustness.space import read_space
+from robustness.space.space import read_space
 from robustness.store import Store, open_store
 from robustness.study import Study
 from robustness.sweep import sweep

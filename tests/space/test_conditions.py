@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robustness.conditions import read_condition
 from robustness.errors import SearchSpaceError
+from robustness.space.conditions import read_condition
 
 NAMES = ("a", "b", "optimizer", "momentum")
 VALUES = {"a": 3, "b": -2.5, "optimizer": "sgd"}

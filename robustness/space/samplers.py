@@ -17,8 +17,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from robustness.errors import SearchSpaceError, one_of
-from robustness.space import LISTABLE, Configuration, Space
-from robustness.space_options import Options, Scalar
+from robustness.space.options import Options, Scalar
+from robustness.space.space import LISTABLE, Configuration, Space
 
 Strategy: TypeAlias = Literal["random", "grid", "sobol"]
 Accept: TypeAlias = Callable[[Mapping[str, Scalar]], bool]

@@ -15,7 +15,7 @@ from scipy import stats
 
 from robustness.documents import read_file
 from robustness.errors import SearchSpaceError
-from robustness.space import Space, read_space
+from robustness.space.space import Space, read_space
 from robustness.study_files import find_space
 
 STRATEGIES = ("random", "grid", "sobol")

@@ -23,10 +23,10 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from robustness.conditions import Condition, read_condition
 from robustness.documents import shown
 from robustness.errors import SearchSpaceError, one_of
-from robustness.space_options import Branches, Choices, Constant, Fragment, Option, Options, Range, Scalar
+from robustness.space.conditions import Condition, read_condition
+from robustness.space.options import Branches, Choices, Constant, Fragment, Option, Options, Range, Scalar
 
 LISTABLE = 100_000
 """A finite space up to this size is listed in full, so that no draw is ever a repeat."""
@@ -89,7 +89,7 @@ class Space:
 
     def draw(self, strategy: str, count: int | None, seed: int) -> list[Configuration]:
         """The first `count` configurations (all of a grid for None); the first n are the same for every count."""
-        from robustness.sampling import draw
+        from robustness.space.samplers import draw
 
         return draw(self, strategy, count, seed)
 
