@@ -31,7 +31,7 @@ from results import Result, parser, show
 
 from robustness.plan import make_plan
 from robustness.store import open_store
-from robustness.study import make_study
+from robustness.study.study import make_study
 
 EPOCHS = 150
 MEASURED = ("validation_auc", "train_auc", "nll", "cross_entropy", "gradient_sd")

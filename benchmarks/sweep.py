@@ -31,7 +31,7 @@ from robustness.execution.connection import connected
 from robustness.execution.tune import TuneExecutor
 from robustness.plan import make_plan
 from robustness.store import open_store
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.sweep import sweep
 from robustness.trial import EpochResult, Trial, TrialKey
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from report.frames import KEY, StudyFrames
 from robustness.statistics.means import mean_with_error
-from robustness.study_sections import Winners
+from robustness.study.sections import Winners
 from robustness.trial import TrialKey
 from robustness.winners import Tried, choose
 

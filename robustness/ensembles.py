@@ -15,8 +15,8 @@ from robustness.errors import StudyFileError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from robustness.arms import Arm
-    from robustness.study import Study
+    from robustness.study.arms import Arm
+    from robustness.study.study import Study
 
 MEMBERS = {"deep_ensemble": "deterministic", "radial_ensemble": "radial"}
 """For each ensemble the method of its members."""

@@ -19,8 +19,8 @@ from robustness.optimize import NOTHING, runs_in, search_of, trial_of
 from robustness.outcomes import UNTRAINED_NOTE, Judge
 from robustness.proposals import Run
 from robustness.store.studies import StudyStore
-from robustness.study import Study
-from robustness.study_search import objective
+from robustness.study.search import objective
+from robustness.study.study import Study
 from robustness.sweep import Decision, Recorder, Watcher, terms_of, with_checkpoint
 from robustness.trial import FINAL_TRAINABLE, EpochResult, Trial, TrialKey
 

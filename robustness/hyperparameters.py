@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from robustness.documents import shown
 from robustness.errors import SearchSpaceError, one_of
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
+from robustness.study.yaml_reader import shown
 
 OPTIMIZERS = ("adam", "amsgrad", "sgd")
 

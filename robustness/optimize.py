@@ -23,9 +23,9 @@ from robustness.proposals import Run, propose
 from robustness.pruning import unreached_median
 from robustness.space.options import Scalar
 from robustness.store.studies import StudyStore
-from robustness.study import Study
-from robustness.study_search import objective
-from robustness.study_sections import Search
+from robustness.study.search import objective
+from robustness.study.sections import Search
+from robustness.study.study import Study
 from robustness.sweep import Decision, Recorder, checkpoint_folder, terms_of, with_checkpoint
 from robustness.trial import ENDED, EpochResult, Trial, TrialKey
 

@@ -11,8 +11,8 @@ from robustness.optimize import search_of
 from robustness.outcomes import Outcome
 from robustness.proposals import Run
 from robustness.store.studies import StudyStore
-from robustness.study import Study
-from robustness.study_search import objective
+from robustness.study.search import objective
+from robustness.study.study import Study
 from robustness.trial import EpochResult, Status, TrialKey
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from robustness.errors import SearchSpaceError, StudyFileError
 from robustness.space.space import Configuration
-from robustness.study import Study
+from robustness.study.study import Study
 from robustness.trial import Trial, TrialKey
 from robustness.winners import to_follow
 

@@ -57,7 +57,7 @@ class Progress:
         )
         if document.get("winners"):
             # Not needed by other studies, of which it would make `status` slower.
-            from robustness.study_sections import Winners
+            from robustness.study.sections import Winners
             from robustness.winners import to_follow
 
             terms = Winners.model_validate(document["winners"])

@@ -27,7 +27,7 @@ from optuna.trial import FrozenTrial, TrialState
 from robustness.errors import SearchSpaceError
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
 from robustness.space.space import Configuration, Space
-from robustness.study_sections import METRICS, Search
+from robustness.study.sections import METRICS, Search
 from robustness.trial import ENDED, Status
 
 MODEL_TRIES = 3

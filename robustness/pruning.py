@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from robustness.study_sections import Pruning
+from robustness.study.sections import Pruning
 
 
 def unreached_median(

@@ -6,8 +6,8 @@ from typing import Any
 
 from robustness.ensembles import final_counts, members_of, size_of
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range
-from robustness.study import Study
-from robustness.study_search import objective
+from robustness.study.search import objective
+from robustness.study.study import Study
 
 
 def plan_search(study: Study) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from robustness.plan import Plan
 from robustness.stopping import StoppingRule, pair_shows
 from robustness.store.studies import StudyStore
 from robustness.store.writer import Writer
-from robustness.study import Study
+from robustness.study.study import Study
 from robustness.trial import WITHOUT_RESULT, EpochResult, Status, Trial, TrialKey
 from robustness.winners import plan_winners
 

@@ -33,7 +33,7 @@ from robustness.trial import EpochResult, Trial, TrialKey
 if TYPE_CHECKING:
     from robustness.batches import Pictures
     from robustness.plan import Plan
-    from robustness.study import Study
+    from robustness.study.study import Study
 
 NETWORKS = 200
 """How many untrained networks are scored, at least."""

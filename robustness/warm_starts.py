@@ -15,7 +15,7 @@ from robustness.proposals import parameters_of
 from robustness.space.options import Branches, Choices, Constant, Options, Range, Scalar
 from robustness.store import Store
 from robustness.store.studies import StudyStore
-from robustness.study import Study
+from robustness.study.study import Study
 
 NOTE = "warm_starts"
 SAME = {"amsgrad": "adam", "adam": "adam"}

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from robustness.errors import StudyFileError, one_of
 from robustness.space.options import Constant, Range
-from robustness.study_sections import Winners
+from robustness.study.sections import Winners
 from robustness.trial import ENDED, Trial, TrialKey
 
 if TYPE_CHECKING:
     from robustness.plan import Plan
     from robustness.store.studies import StudyStore
-    from robustness.study import Study
+    from robustness.study.study import Study
 
 Value: TypeAlias = str | int | float | bool | None
 

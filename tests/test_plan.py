@@ -9,7 +9,7 @@ from support.studies import small
 
 from robustness.errors import SearchSpaceError, StudyFileError
 from robustness.plan import Plan, make_plan
-from robustness.study import load_study, make_study
+from robustness.study.study import load_study, make_study
 from robustness.trial import TrialKey
 
 

@@ -13,10 +13,10 @@ import pytest
 from support.stores import fill, made_study
 
 from robustness.cli import COMMANDS, _parser
-from robustness.documents import read_file, read_text
 from robustness.errors import StudyFileError
 from robustness.store import open_store
-from robustness.study_files import bundled_names
+from robustness.study.bundled import bundled_names
+from robustness.study.yaml_reader import read_file, read_text
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robustness.study_sections import Winners
+from robustness.study.sections import Winners
 from robustness.trial import Trial, TrialKey
 from robustness.winners import Place, Tried, choose, further_trials, to_follow
 

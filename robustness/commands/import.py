@@ -27,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the runs; 0."""
-    from robustness.arms import check_label
     from robustness.importing import Columns, read_runs
     from robustness.store import open_store
+    from robustness.study.arms import check_label
 
     names = arguments.hyperparameters
     columns = Columns(arguments.arm, arguments.metric, arguments.replicate, None if names is None else names.split(","))

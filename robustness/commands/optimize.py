@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from robustness.commands.running import Interruption
     from robustness.space.options import Scalar
     from robustness.store.studies import StudyStore
-    from robustness.study import Study
+    from robustness.study.study import Study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from robustness.optimize import NOTHING
     from robustness.optimize_display import print_results
     from robustness.store import open_store
-    from robustness.study import load_study
+    from robustness.study.study import load_study
     from robustness.warm_starts import warm_starts
 
     study = load_study(arguments.study, arguments.set)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from robustness.plan import Plan
-    from robustness.study import Study
+    from robustness.study.study import Study
 
 ROWS = 100
 """Longer tables are cut: nobody reads them, and --json has all."""
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the plan; 0."""
     from robustness.plan import make_plan
-    from robustness.study import load_study
+    from robustness.study.study import load_study
 
     overrides = list(arguments.set)
     if arguments.configurations is not None:

@@ -51,9 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _find(store: Store, name: str) -> StudyStore:
     """The study of that name in the store; a study file stands for the name in it."""
     if name not in store.names() and (name.endswith((".yaml", ".yml")) or Path(name).is_file()):
-        from robustness.documents import read_file
         from robustness.errors import StudyFileError
-        from robustness.study_files import find_study
+        from robustness.study.bundled import find_study
+        from robustness.study.yaml_reader import read_file
 
         data = read_file(find_study(name), StudyFileError)
         return store.study(str(data.get("name", name)))

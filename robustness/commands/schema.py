@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:  # noqa: ARG001
     """Print the schema; 0."""
-    from robustness.study_sections import study_schema
+    from robustness.study.sections import study_schema
 
     print(json.dumps(study_schema(), indent=2))
     return 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from robustness.execution import Executor
     from robustness.plan import Plan
     from robustness.store.studies import StudyStore
-    from robustness.study import Study
+    from robustness.study.study import Study
     from robustness.sweep import Swept
     from robustness.trial import TrialKey
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from robustness.errors import StoreError, StudyFileError
     from robustness.plan import make_plan
     from robustness.store import open_store
-    from robustness.study import load_study
+    from robustness.study.study import load_study
     from robustness.sweep import read_keys
 
     study = load_study(arguments.study, arguments.set)

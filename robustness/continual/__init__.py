@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from robustness.trial import EpochResult, Trial
 
 if TYPE_CHECKING:
-    from robustness.study import Study
+    from robustness.study.study import Study
 
 __all__ = ["check", "train"]
 

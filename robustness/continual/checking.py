@@ -8,7 +8,7 @@ from robustness.continual.fashion_mnist import find_files
 from robustness.continual.options import read_arm, read_learning, read_model, read_task
 from robustness.errors import MethodError, SearchSpaceError
 from robustness.hyperparameters import HYPERPARAMETERS, always_given, check_hyperparameters
-from robustness.study import Study
+from robustness.study.study import Study
 
 KNOWN = {
     name: HYPERPARAMETERS[name]

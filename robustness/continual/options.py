@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robustness.errors import MethodError, ModelError, RobustnessError, StudyFileError, TaskError, one_of
-from robustness.file_errors import first_fault
 from robustness.models import MLPOptions, read_options
+from robustness.study.validation import first_fault
 
 ARMS = ("mfvi", "radial", "radial_uncorrected")
 """A Gaussian posterior; a radial one; a radial one whose prior lacks the term that the paper lacks."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from robustness.study import Study
+    from robustness.study.study import Study
     from robustness.trial import EpochResult, Trial
 
 __all__ = ["check", "train"]

@@ -12,7 +12,7 @@ from robustness.methods import find_method, read_method_options
 from robustness.regression.data_sets import DATA_SETS, data_file, find_data_set
 from robustness.regression.options import read_model, read_task, read_training
 from robustness.space.options import Branches, Choices, Constant, Options, Scalar
-from robustness.study import Study
+from robustness.study.study import Study
 
 ARMS = ("mfvi", "mfvi_noise_matched", "mfvi_scaled", "mfvi_truncated", "radial")
 """The bundled methods that regression can train: one network each, with a scale for each weight."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robustness.errors import ModelError, RobustnessError, StudyFileError, TaskError
-from robustness.file_errors import first_fault
+from robustness.study.validation import first_fault
 
 
 class _Options(BaseModel):

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robustness.documents import shown
 from robustness.errors import SearchSpaceError, one_of
+from robustness.study.yaml_reader import shown
 
 LONGEST = 1000
 DEEPEST = 40

@@ -23,10 +23,10 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from robustness.documents import shown
 from robustness.errors import SearchSpaceError, one_of
 from robustness.space.conditions import Condition, read_condition
 from robustness.space.options import Branches, Choices, Constant, Fragment, Option, Options, Range, Scalar
+from robustness.study.yaml_reader import shown
 
 LISTABLE = 100_000
 """A finite space up to this size is listed in full, so that no draw is ever a repeat."""

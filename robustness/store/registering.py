@@ -11,14 +11,14 @@ from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 from robustness.errors import StoreError
 from robustness.store import encoding, provenance
 from robustness.store.schema import configurations, studies, trials
-from robustness.study_changes import differences, extends
+from robustness.study.changes import differences, extends
 from robustness.trial import Trial, TrialKey
 
 SHOWN_DIFFERENCES = 10
 
 
 class StudyLike(Protocol):
-    """What the store needs of a `robustness.study.Study`."""
+    """What the store needs of a `robustness.study.study.Study`."""
 
     @property
     def name(self) -> str: ...

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from robustness.bnn.network import Network
     from robustness.streams import Streams
-    from robustness.study import Study
+    from robustness.study.study import Study
     from robustness.theory.options import NoiseOptions, PictureOptions
 
 ARMS = ("mfvi", "mfvi_scaled", "radial")

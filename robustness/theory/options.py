@@ -16,10 +16,10 @@ from robustness.errors import (
     TaskError,
     one_of,
 )
-from robustness.file_errors import first_fault
 from robustness.hyperparameters import Kind, check_hyperparameters
 from robustness.methods import read_method_options
-from robustness.study import Study
+from robustness.study.study import Study
+from robustness.study.validation import first_fault
 
 
 class _Options(BaseModel):

@@ -21,7 +21,7 @@ from robustness.theory import densities
 from robustness.trial import EpochResult, Trial
 
 if TYPE_CHECKING:
-    from robustness.study import Study
+    from robustness.study.study import Study
 
 ARMS = ("mfvi", "radial")
 METRIC = "ks_p_value"

@@ -11,7 +11,7 @@ from robustness.cli import main
 from robustness.plan import make_plan
 from robustness.progress import Display, Progress, in_words
 from robustness.store import open_store
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.trial import EpochResult, TrialKey
 
 

@@ -19,7 +19,7 @@ from robustness.optimize import NOTHING, trial_of
 from robustness.search_plan import plan_search
 from robustness.search_progress import SearchProgress
 from robustness.store import open_store
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.trial import EpochResult, TrialKey
 
 PLACE = {"learning_rate": 1e-4, "initial_rho": -3.0}

@@ -15,7 +15,7 @@ from support.trainables import wait_for
 from robustness.cli import main
 from robustness.plan import make_plan
 from robustness.store import open_store
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.trial import ENDED
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from robustness.continual.fashion_mnist import CHECKSUMS
 from robustness.continual.options import ARMS
 from robustness.errors import RobustnessError, TaskError
 from robustness.plan import make_plan
-from robustness.study import Study, load_study, make_study
+from robustness.study.study import Study, load_study, make_study
 
 BUNDLED = (
     "split_fashion_mnist",

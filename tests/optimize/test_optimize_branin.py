@@ -15,7 +15,7 @@ from robustness.execution.inline import InlineExecutor
 from robustness.optimize import NOTHING, search
 from robustness.proposals import Run
 from robustness.store import Store, open_store
-from robustness.study import Study
+from robustness.study.study import Study
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from robustness.optimize import NOTHING, search
 from robustness.optimize_display import print_results
 from robustness.store import open_store
 from robustness.store.studies import StudyStore
-from robustness.study import Study, make_study
+from robustness.study.study import Study, make_study
 from robustness.trial import TrialKey
 
 POINT_SPACE = {

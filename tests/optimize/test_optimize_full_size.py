@@ -14,7 +14,7 @@ import torch
 from robustness.checkpoints import load_checkpoint, save_checkpoint
 from robustness.execution.gpu import needed_bytes
 from robustness.optimize import as_searched, trial_of
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.tasks import provide_task
 from robustness.tasks.records import Split, TaskData
 from robustness.training import Run

@@ -10,7 +10,7 @@ from support.branin import SPACE, score
 
 from robustness.proposals import Run, frozen, parameters_of, propose, state_of
 from robustness.space.space import read_space
-from robustness.study_sections import Search
+from robustness.study.sections import Search
 
 TREE = {
     "optimizer": {

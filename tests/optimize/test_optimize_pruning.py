@@ -28,8 +28,8 @@ from robustness.optimize import NOTHING, runs_in, search
 from robustness.proposals import Run, frozen, quiet
 from robustness.pruning import unreached_median
 from robustness.store import open_store
-from robustness.study import Study, extends
-from robustness.study_sections import Pruning
+from robustness.study.sections import Pruning
+from robustness.study.study import Study, extends
 from robustness.trial import TrialKey
 
 PRUNING = {"startup_runs": 3, "warmup_epochs": 3}

@@ -12,7 +12,7 @@ from robustness.optimize import NOTHING, search
 from robustness.plan import make_plan
 from robustness.space.space import read_space
 from robustness.store import Store, open_store
-from robustness.study import Study
+from robustness.study.study import Study
 from robustness.sweep import sweep
 from robustness.warm_starts import fitted, warm_starts
 

@@ -11,7 +11,7 @@ from support.files import data_set
 from robustness.errors import RobustnessError, TaskError
 from robustness.plan import make_plan
 from robustness.regression.data_sets import DATA_SETS
-from robustness.study import Study, load_study, make_study
+from robustness.study.study import Study, load_study, make_study
 
 
 def study(check_data: bool = False, **changes: Any) -> Study:

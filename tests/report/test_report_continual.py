@@ -19,7 +19,7 @@ from report.page import render
 from robustness.cli import main
 from robustness.plan import make_plan
 from robustness.store import open_store
-from robustness.study import load_study
+from robustness.study.study import load_study
 
 ARMS = ["mfvi", "radial", "radial_uncorrected"]
 

@@ -15,9 +15,9 @@ from report.figures import make_material
 from report.figures.dose import dose_section
 from report.figures.style import drawing
 from report.frames import StudyFrames, load_frames
-from robustness.arms import Arm
 from robustness.store import open_store
-from robustness.study import load_study
+from robustness.study.arms import Arm
+from robustness.study.study import load_study
 from robustness.trial import Trial
 
 

@@ -21,7 +21,7 @@ from robustness.cli import main
 from robustness.plan import make_plan
 from robustness.statistics.means import mean_with_error
 from robustness.store import open_store
-from robustness.study import load_study
+from robustness.study.study import load_study
 
 FIGURES = {
     "test_rmse": {"yacht": {"mfvi": [5.0, 0.1], "radial": [0.1, 0.01]}},

@@ -13,10 +13,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from robustness.documents import read_file
 from robustness.errors import SearchSpaceError
 from robustness.space.space import Space, read_space
-from robustness.study_files import find_space
+from robustness.study.bundled import find_space
+from robustness.study.yaml_reader import read_file
 
 STRATEGIES = ("random", "grid", "sobol")
 

@@ -12,7 +12,7 @@ from support.store_samples import RADIAL, SamplePlan, SampleStudy, epoch, plan_o
 from robustness.errors import StoreError
 from robustness.plan import make_plan
 from robustness.store import Store, StudyStore, provenance, schema
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.trial import TrialKey
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from support.trainables import wait_for
 
 from robustness.errors import Diverged
-from robustness.study import Study, make_study
+from robustness.study.study import Study, make_study
 from robustness.trial import EpochResult, Trial
 
 SPACE: dict[str, Any] = {

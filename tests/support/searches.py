@@ -16,7 +16,7 @@ from robustness.finals import final_trials, make_ensembles
 from robustness.numbering import arm_places, number_of
 from robustness.optimize import NOTHING, as_searched, searched_arms, trial_of
 from robustness.store import Store, StudyStore
-from robustness.study import Study, make_study
+from robustness.study.study import Study, make_study
 from robustness.trial import EpochResult, Status, Trial
 
 TASK = {"name": "synthetic_fundus", "image_size": 16, "train": 4, "validation": 4, "test": 60}

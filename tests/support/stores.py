@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from robustness.arms import Arm
 from robustness.plan import make_plan
 from robustness.store import Store, StudyStore
-from robustness.study import Study, make_study
+from robustness.study.arms import Arm
+from robustness.study.study import Study, make_study
 from robustness.trial import EpochResult, Status, Trial
 
 WIDE_SPACE: dict[str, Any] = {
@@ -93,7 +93,7 @@ def made_study(
         content = {**study.outcomes.model_dump(), **outcomes}
         study = replace(study, outcomes=type(study.outcomes).model_validate(content))
     if reference is not None:
-        from robustness.study_sections import Reference
+        from robustness.study.sections import Reference
 
         study = replace(study, reference=Reference.model_validate(dict(reference)))
     return replace(study, name=name)

@@ -7,7 +7,7 @@ from typing import Any
 from robustness.execution.inline import InlineExecutor
 from robustness.plan import make_plan
 from robustness.store import Store, StudyStore
-from robustness.study import Study, make_study
+from robustness.study.study import Study, make_study
 from robustness.sweep import sweep
 from robustness.trial import EpochResult, Trial, find_trainable
 

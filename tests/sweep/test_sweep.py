@@ -14,7 +14,7 @@ from robustness.execution.inline import InlineExecutor
 from robustness.execution.tune import TuneExecutor
 from robustness.plan import make_plan
 from robustness.store import open_store
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.sweep import STOPPED_NOTE, Recorder, Swept, read_keys, sweep
 from robustness.trial import EpochResult, TrialKey
 

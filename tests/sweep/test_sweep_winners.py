@@ -23,7 +23,7 @@ from robustness.execution.tune import TuneExecutor
 from robustness.plan import make_plan
 from robustness.progress import Progress
 from robustness.store import open_store
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.sweep import Swept, read_keys, sweep
 from robustness.trial import TrialKey
 

@@ -12,7 +12,7 @@ from support.trials import SMALL_TASK
 from robustness.evaluation import auc
 from robustness.execution.inline import InlineExecutor
 from robustness.plan import Plan, make_plan
-from robustness.study import Study, load_study
+from robustness.study.study import Study, load_study
 from robustness.training import Run
 from robustness.untrained import NETWORKS, Scored, best_of_permuted, chosen, extrapolated, untrained_note
 

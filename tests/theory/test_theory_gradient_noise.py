@@ -13,7 +13,7 @@ from robustness.errors import RobustnessError
 from robustness.noise import StreamNoise
 from robustness.plan import make_plan
 from robustness.streams import Streams
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.theory.gradient_noise import MEASURED, batch, build, gradient_moments
 from robustness.theory.options import NoiseOptions, PictureOptions
 

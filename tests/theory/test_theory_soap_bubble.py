@@ -11,7 +11,7 @@ from support.theory_studies import BUBBLE, results, study
 
 from robustness.errors import RobustnessError
 from robustness.plan import make_plan
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.theory.soap_bubble import AT_ONCE, draws
 
 

@@ -18,7 +18,7 @@ from robustness.batches import Pictures
 from robustness.bnn.posteriors import TruncatedGaussianPosterior
 from robustness.devices import forward_precision, to_device
 from robustness.methods import METHODS
-from robustness.study import load_study
+from robustness.study.study import load_study
 from robustness.tasks.augmentation import augment
 from robustness.training import Run, train
 from robustness.trial import Trial

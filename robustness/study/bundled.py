@@ -8,7 +8,7 @@ from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError,
 
 SUFFIXES = (".yaml", ".yml")
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled(kind: str) -> Path:

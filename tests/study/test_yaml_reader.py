@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robustness.documents import DEEPEST, LONGEST, read_file, read_text
 from robustness.errors import StudyFileError
+from robustness.study.yaml_reader import DEEPEST, LONGEST, read_file, read_text
 
 
 def read(text: str) -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from robustness.documents import shown
 from robustness.errors import StudyFileError
+from robustness.study.yaml_reader import shown
 
 LONGEST_LABEL = 100
 

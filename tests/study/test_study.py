@@ -21,8 +21,8 @@ from robustness.errors import (
 )
 from robustness.execution import uses_task
 from robustness.plan import make_plan
-from robustness.study import Arm, Study, differences, extends, load_study, make_study
-from robustness.study_files import bundled_names
+from robustness.study.bundled import bundled_names
+from robustness.study.study import Arm, Study, differences, extends, load_study, make_study
 
 BUNDLED = ("quickstart", "retinopathy_robustness", "retinopathy_vgg", "training_dynamics")
 

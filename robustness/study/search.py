@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from robustness.errors import StudyFileError, one_of
 from robustness.outcomes import OBJECTIVES
-from robustness.study_sections import Search
+from robustness.study.sections import Search
 
 if TYPE_CHECKING:
     from robustness.space.space import Space
-    from robustness.study import Study
+    from robustness.study.study import Study
 
 PRUNING_PLACE = (
     "belongs under `search`; the trials of a sweep are pairs, which are only compared fairly when both run to their end"

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from robustness.arms import Arm, check_label, read_arms
-from robustness.documents import read_file, shown
 from robustness.errors import (
     MethodError,
     ModelError,
@@ -28,13 +26,13 @@ from robustness.errors import (
     TaskError,
     one_of,
 )
-from robustness.file_errors import first_fault
-from robustness.overrides import override
 from robustness.space.space import Space, read_space
-from robustness.study_changes import NO_RESULT, differences, extends
-from robustness.study_files import find_space, find_study
-from robustness.study_search import PRUNING_PLACE, check_search, read_spaces, with_budget
-from robustness.study_sections import (
+from robustness.study.arms import Arm, check_label, read_arms
+from robustness.study.bundled import find_space, find_study
+from robustness.study.changes import NO_RESULT, differences, extends
+from robustness.study.overrides import override
+from robustness.study.search import PRUNING_PLACE, check_search, read_spaces, with_budget
+from robustness.study.sections import (
     METRICS,
     Finals,
     Outcomes,
@@ -46,6 +44,8 @@ from robustness.study_sections import (
     StudyFile,
     Winners,
 )
+from robustness.study.validation import first_fault
+from robustness.study.yaml_reader import read_file, shown
 from robustness.trial import BUILT_IN_TRAINABLE, find_trainable
 from robustness.winners import check_winners
 

@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from robustness.documents import dotted, shown
 from robustness.errors import one_of
+from robustness.study.yaml_reader import dotted, shown
 
 
 def first_fault(error: ValidationError, model: type[BaseModel], data: Any) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from robustness.documents import read_text, shown
 from robustness.errors import StudyFileError
+from robustness.study.yaml_reader import read_text, shown
 
 
 def override(data: dict[str, Any], text: str, find_space: Callable[[str], Mapping[str, Any]]) -> None:

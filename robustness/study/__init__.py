@@ -1,0 +1,1 @@
+"""Study files: read, checked, and from then on a frozen record."""
