@@ -68,7 +68,7 @@ def bare_seconds(planned: Sequence[Trial]) -> float:
     """The time of all epochs, one after the other in this process."""
     import torch
 
-    from robustness.training import train
+    from robustness.trainables.classification.training import train
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -83,7 +83,7 @@ def plain_ray_tune(planned: Sequence[Trial]) -> float:
     from ray import tune
 
     def objective(config: dict[str, Any]) -> None:
-        from robustness.training import train
+        from robustness.trainables.classification.training import train
 
         for result in train(planned[config["number"]]):
             tune.report(dict(result.measures))
@@ -105,7 +105,7 @@ def plain_optuna(planned: Sequence[Trial], workers: int) -> float:
     """The trials as an objective of Optuna's, in so many threads."""
     import optuna
 
-    from robustness.training import train
+    from robustness.trainables.classification.training import train
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
 

@@ -27,8 +27,8 @@ from rivals import PEERS, plain
 
 from robustness.bnn.elbo import nll
 from robustness.bnn.models import FULL, SHORT
-from robustness.noise import StreamNoise
-from robustness.training import Run
+from robustness.trainables.classification.noise import StreamNoise
+from robustness.trainables.classification.training import Run
 from robustness.trial import Trial
 
 DEPTHS = {"short": SHORT, "full": FULL}

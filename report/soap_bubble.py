@@ -10,7 +10,7 @@ import pandas as pd
 
 from report.frames import KEY, StudyFrames
 from robustness.statistics.paired import holm
-from robustness.theory.densities import gaussian_radius_moments, radial_radius_moments
+from robustness.trainables.theory.densities import gaussian_radius_moments, radial_radius_moments
 
 TRAINABLE = "robustness.theory.soap_bubble:train"
 LEVEL = 0.05

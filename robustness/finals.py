@@ -108,8 +108,8 @@ def train_finals(
 
 def take_in_predictions(trials: list[Trial], folder: Path, store: StudyStore) -> None:
     """Move what finished models predict from their files into the store."""
-    from robustness.final_model import load_predictions
-    from robustness.finishing import predictions_file
+    from robustness.trainables.classification.final_training import predictions_file
+    from robustness.trainables.classification.saved_model import load_predictions
 
     states = store.states()
     for trial in trials:
@@ -121,7 +121,7 @@ def take_in_predictions(trials: list[Trial], folder: Path, store: StudyStore) ->
 
 def make_ensembles(study: Study, store: StudyStore) -> None:
     """Score every ensemble whose members are there: of k members each, the first k models, the next k, and so on."""
-    from robustness.finishing import measures_on_test
+    from robustness.trainables.classification.final_training import measures_on_test
 
     if study.finals is None:
         return

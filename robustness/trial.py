@@ -105,9 +105,20 @@ def find_object(name: str, what: str) -> Any:
         raise StudyFileError(f"{what}: {module_name!r} has no {attribute!r}") from None
 
 
+MOVED = {
+    "robustness.training:train": "robustness.trainables.classification.training:train",
+    "robustness.finishing:train": "robustness.trainables.classification.final_training:train",
+    "robustness.regression:train": "robustness.trainables.regression:train",
+    "robustness.continual:train": "robustness.trainables.continual:train",
+    "robustness.theory.soap_bubble:train": "robustness.trainables.theory.soap_bubble:train",
+    "robustness.theory.gradient_noise:train": "robustness.trainables.theory.gradient_noise:train",
+}
+"""Where the trainables are that study files and stores know by older names."""
+
+
 def find_trainable(name: str) -> Trainable:
     """The trainable called `package.module:function`."""
-    trainable: Trainable = find_object(name, "trainable")
+    trainable: Trainable = find_object(MOVED.get(name, name), "trainable")
     if not callable(trainable):
         raise StudyFileError(f"trainable: {name!r} cannot be called")
     return trainable

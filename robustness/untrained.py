@@ -31,9 +31,9 @@ from robustness.streams import Streams
 from robustness.trial import EpochResult, Trial, TrialKey
 
 if TYPE_CHECKING:
-    from robustness.batches import Pictures
     from robustness.plan import Plan
     from robustness.study.study import Study
+    from robustness.trainables.classification.batches import Pictures
 
 NETWORKS = 200
 """How many untrained networks are scored, at least."""
@@ -154,10 +154,10 @@ def _score(trial: Trial, stream: int) -> list[float]:
     from robustness.bnn.ensemble import Ensemble
     from robustness.methods import find_method, read_method_options
     from robustness.methods.method import Setting
-    from robustness.models import blueprint
-    from robustness.noise import StreamNoise
     from robustness.tasks import load_task
-    from robustness.training import pick_device, training_options
+    from robustness.trainables.classification.noise import StreamNoise
+    from robustness.trainables.classification.training import pick_device, training_options
+    from robustness.trainables.models import blueprint
 
     options = training_options(trial.training)
     device = pick_device(options.device)
@@ -211,8 +211,8 @@ class _Batches:
 def _batches(task: _Task, size: int, device: str) -> _Batches:
     import torch
 
-    from robustness.batches import Pictures
     from robustness.tasks import load_task
+    from robustness.trainables.classification.batches import Pictures
 
     data = load_task(task.options)
     return _Batches(Pictures.of(data, data.validation, torch.device(device)), size)
@@ -221,7 +221,7 @@ def _batches(task: _Task, size: int, device: str) -> _Batches:
 def measure(metric: str) -> Callable[[NDArray[np.int64], NDArray[Any]], float]:
     """The function of labels [n] and mean probabilities [n, classes] behind a study's metric."""
     from robustness import metrics
-    from robustness.evaluation import auc
+    from robustness.trainables.classification.evaluation import auc
 
     return auc if metric.endswith("auc") else metrics.accuracy
 

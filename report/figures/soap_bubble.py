@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from report.figures.material import Material
 from report.figures.style import INK, PANEL, Numbers, Picture, Section, panel, text
-from robustness.theory import densities
+from robustness.trainables.theory import densities
 
 FAR_APART = 3.0
 """Arms whose radii are further apart than so many times what they take up get an axis each."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from robustness.errors import RobustnessError, TaskError
 
 if TYPE_CHECKING:
-    from robustness.final_model import FinalModel
+    from robustness.trainables.classification.saved_model import FinalModel
 
 BATCH = 64
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line for each picture; one that cannot be read gets a line on stderr, and the exit code is then 2."""
-    from robustness.final_model import load_model
+    from robustness.trainables.classification.saved_model import load_model
 
     if arguments.samples < 1:
         raise TaskError(f"--samples is {arguments.samples}, but it should be at least 1")

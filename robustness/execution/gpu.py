@@ -40,8 +40,8 @@ def needed_bytes(trial: Trial) -> float:
     the optimiser's three moments, and a draw.
     """
     from robustness.bnn.network import Convolution, Dense, Heads, Pool
-    from robustness.models import blueprint
     from robustness.tasks import load_task
+    from robustness.trainables.models import blueprint
 
     data = load_task(trial.task)
     side = data.image_size

@@ -17,7 +17,7 @@ from robustness.bnn.posteriors import Posterior
 from robustness.bnn.priors import Prior
 from robustness.errors import MethodError
 from robustness.streams import Streams
-from robustness.training_options import TrainingOptions
+from robustness.trainables.classification.options import TrainingOptions
 
 
 class Options(BaseModel):

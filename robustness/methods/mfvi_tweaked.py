@@ -11,7 +11,7 @@ from robustness.bnn.network import Network
 from robustness.bnn.posteriors import GaussianPosterior
 from robustness.methods.method import Method, Schedule, Setting
 from robustness.methods.variational import VariationalOptions, inverse_softplus, make_prior, variational_kl_weight
-from robustness.training_options import TrainingOptions
+from robustness.trainables.classification.options import TrainingOptions
 
 
 class TweakedOptions(VariationalOptions):

@@ -14,7 +14,7 @@ from robustness.bnn.network import Network
 from robustness.bnn.posteriors import Posterior
 from robustness.bnn.priors import GaussianPrior, Prior, ScaleMixturePrior
 from robustness.methods.method import Method, Options, Schedule, Setting
-from robustness.training_options import TrainingOptions
+from robustness.trainables.classification.options import TrainingOptions
 
 
 class VariationalOptions(Options):

@@ -260,7 +260,7 @@ class StudyFile(Section):
 
 def study_schema() -> dict[str, Any]:
     """The JSON schema of study files, with the built-in trainable's training options in it."""
-    from robustness.training_options import TrainingOptions
+    from robustness.trainables.classification.options import TrainingOptions
 
     schema = StudyFile.model_json_schema()
     training = TrainingOptions.model_json_schema()

@@ -46,11 +46,11 @@ from robustness.study.sections import (
 )
 from robustness.study.validation import first_fault
 from robustness.study.yaml_reader import read_file, shown
-from robustness.trial import BUILT_IN_TRAINABLE, find_trainable
+from robustness.trial import BUILT_IN_TRAINABLE, MOVED, find_trainable
 from robustness.winners import check_winners
 
 if TYPE_CHECKING:
-    from robustness.training_options import TrainingOptions
+    from robustness.trainables.classification.options import TrainingOptions
 
 __all__ = ["Arm", "Study", "differences", "extends", "load_study", "make_importable", "make_study"]
 
@@ -231,7 +231,7 @@ def _checked_own(study: Study, check_data: bool) -> Study:
     except Exception as error:
         # The user's module runs when it is imported, and anything may go wrong in it.
         raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
-    module = sys.modules[study.trainable.partition(":")[0]]
+    module = sys.modules[MOVED.get(study.trainable, study.trainable).partition(":")[0]]
     # The project's other trainables check their studies themselves, and may fill in defaults.
     check = None
     if module.__name__.startswith("robustness."):
@@ -243,7 +243,7 @@ def _checked_own(study: Study, check_data: bool) -> Study:
 
 def _checked_built_in(study: Study, data: Mapping[str, Any], check_data: bool) -> Study:
     """The study with all training options filled in; raises if a section is missing or does not fit the trainable."""
-    from robustness.hyperparameters import check_hyperparameters
+    from robustness.trainables.hyperparameters import check_hyperparameters
 
     for key in ("task", "model", "training"):
         if data.get(key) is None:
@@ -287,7 +287,7 @@ def _check_name(section: str, options: Mapping[str, Any]) -> None:
 
 
 def _training(data: Mapping[str, Any]) -> TrainingOptions:
-    from robustness.training_options import TrainingOptions
+    from robustness.trainables.classification.options import TrainingOptions
 
     try:
         options = TrainingOptions.model_validate(dict(data), strict=True)
@@ -313,8 +313,8 @@ def _check_outcomes(outcomes: Outcomes) -> None:
 
 
 def _check_task_and_model(study: Study, check_data: bool) -> None:
-    from robustness.models import MODELS, check_model
     from robustness.tasks import TASKS, check_task, is_task, task_image_size
+    from robustness.trainables.models import MODELS, check_model
 
     if study.model["name"] not in MODELS:
         raise ModelError(f"model.name: {one_of('model', study.model['name'], MODELS)}")
@@ -345,8 +345,8 @@ def _check_compared(study: Study) -> None:
 
 
 def _check_arm(arm: Arm, space: Space) -> None:
-    from robustness.hyperparameters import always_given
     from robustness.methods import check_method, find_method
+    from robustness.trainables.hyperparameters import always_given
 
     try:
         check_method(arm.method, arm.options)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
-from robustness.devices import to_device
+from robustness.trainables.classification.devices import to_device
 
 MOST_PADDING = 0.05
 CROP = (0.9, 1.1)

@@ -14,7 +14,7 @@ from robustness.bnn.models import SHORT, mlp, vgg
 from robustness.bnn.network import Blueprint, Draws, Network
 from robustness.bnn.parts import parts
 from robustness.bnn.posteriors import GaussianPosterior, PointPosterior, Posterior, RadialPosterior
-from robustness.models import blueprint
+from robustness.trainables.models import blueprint
 
 
 def first_stream(layer: int) -> torch.Generator:

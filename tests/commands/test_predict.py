@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 from support.trials import SMALL_TASK, small_trial
 
-from robustness import finishing
 from robustness.cli import main
 from robustness.tasks import load_task
+from robustness.trainables.classification import final_training as finishing
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ from robustness.bnn.priors import GaussianPrior, ScaleMixturePrior
 from robustness.errors import MethodError
 from robustness.methods import METHODS, check_method, find_method, read_method_options
 from robustness.methods.method import Method, Setting
-from robustness.models import blueprint
 from robustness.streams import Streams
-from robustness.training_options import TrainingOptions
+from robustness.trainables.classification.options import TrainingOptions
+from robustness.trainables.models import blueprint
 
 
 def build(name: str, options: dict[str, Any] | None = None, **training: Any) -> list[Network]:

@@ -14,7 +14,6 @@ from robustness import metrics
 from robustness.cli import main
 from robustness.ensembles import combine, final_counts, members_of
 from robustness.execution.inline import InlineExecutor
-from robustness.final_model import load_model, save_predictions
 from robustness.finals import (
     final_measures,
     final_trials,
@@ -24,13 +23,14 @@ from robustness.finals import (
     train_finals,
     winners,
 )
-from robustness.finishing import measures_on_test
 from robustness.numbering import number_of
 from robustness.optimize import NOTHING, search
 from robustness.optimize_display import print_results
 from robustness.store import open_store
 from robustness.store.studies import StudyStore
 from robustness.study.study import Study, make_study
+from robustness.trainables.classification.final_training import measures_on_test
+from robustness.trainables.classification.saved_model import load_model, save_predictions
 from robustness.trial import TrialKey
 
 POINT_SPACE = {

@@ -20,10 +20,10 @@ from report.figures import make_material
 from report.figures.material import Material
 from report.page import render
 from robustness import metrics
-from robustness.finishing import measures_on_test
 from robustness.numbering import arm_places, number_of
 from robustness.optimize import NOTHING, trial_of
 from robustness.store import Store, open_store
+from robustness.trainables.classification.final_training import measures_on_test
 
 
 @pytest.fixture

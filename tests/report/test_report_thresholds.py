@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from robustness.evaluation import auc
 from robustness.statistics.thresholds import upper_point
+from robustness.trainables.classification.evaluation import auc
 
 untrained = pytest.importorskip("robustness.untrained", reason="the sweep is not part of this tree yet")
 

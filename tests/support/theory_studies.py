@@ -1,4 +1,4 @@
-"""Small studies of `robustness.theory`, and their trials run in this process."""
+"""Small studies of `robustness.trainables.theory`, and their trials run in this process."""
 
 from __future__ import annotations
 

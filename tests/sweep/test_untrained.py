@@ -9,11 +9,11 @@ import yaml
 from scipy.stats import norm
 from support.trials import SMALL_TASK
 
-from robustness.evaluation import auc
 from robustness.execution.inline import InlineExecutor
 from robustness.plan import Plan, make_plan
 from robustness.study.study import Study, load_study
-from robustness.training import Run
+from robustness.trainables.classification.evaluation import auc
+from robustness.trainables.classification.training import Run
 from robustness.untrained import NETWORKS, Scored, best_of_permuted, chosen, extrapolated, untrained_note
 
 

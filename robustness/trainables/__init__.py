@@ -1,0 +1,1 @@
+"""What trains a trial: a folder for each kind of training."""

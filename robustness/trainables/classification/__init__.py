@@ -1,0 +1,1 @@
+"""Image classification by the paper's networks: the built-in trainable."""

@@ -1,0 +1,52 @@
+"""What a network predicts for a split, and how good that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from robustness import metrics
+from robustness.bnn.ensemble import Ensemble
+from robustness.bnn.posteriors import Noise
+from robustness.trainables.classification.batches import Pictures
+
+
+@torch.inference_mode()
+def predict(
+    ensemble: Ensemble, pictures: Pictures, samples: int, noise_of_sample: Callable[[int], Noise], batch_size: int = 256
+) -> NDArray[np.float32]:
+    """Probabilities [draws, n, classes] of the pictures under `samples` draws of each member's weights.
+
+    One draw at a time goes through the whole split, so a draw's weights are made once and memory does not grow with the
+    number of draws; draw i does not depend on how many there are.
+    """
+    batches = [pictures.batch(slice(start, start + batch_size)) for start in range(0, len(pictures), batch_size)]
+    probabilities = []
+    for sample in range(samples if ensemble.random else 1):
+        draws = ensemble.sample(1, noise_of_sample(sample))
+        logits = torch.cat([ensemble.logits(batch, draws) for batch in batches], dim=1)
+        probabilities.append(logits.float().softmax(-1))
+    return torch.cat(probabilities).float().cpu().numpy()
+
+
+def scores(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> dict[str, float]:
+    """AUC, accuracy, NLL and calibration error of the predictive mean of probabilities [draws, n, classes]."""
+    mean = metrics.predictive_mean(probabilities)
+    return {
+        "auc": auc(labels, mean),
+        "accuracy": metrics.accuracy(labels, mean),
+        "nll": metrics.nll(labels, mean),
+        "calibration_error": metrics.expected_calibration_error(labels, mean),
+    }
+
+
+def auc(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> float:
+    """The AUC of class 1, or with more than two classes the mean AUC of each class against the rest."""
+    classes = probabilities.shape[1]
+    if classes == 2:
+        return metrics.auc(labels, probabilities[:, 1])
+    return float(np.mean([metrics.auc(labels == c, probabilities[:, c]) for c in range(classes)]))

@@ -1,0 +1,127 @@
+"""The trainable of a final model: trains as any trial, keeps the best epoch's weights, and scores them on the test set.
+
+It needs `trial.checkpoint`, a path in a folder that the driver can read too. Beside that file it leaves
+`NAME.model.pt`, the weights of the chosen epoch, and `NAME.predictions.npz`, what they say of the test set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from robustness import metrics
+from robustness.errors import StudyFileError
+from robustness.tasks import load_task
+from robustness.trainables.classification.batches import Pictures
+from robustness.trainables.classification.evaluation import auc, predict, scores
+from robustness.trainables.classification.saved_model import FinalModel, evaluation_noise, load_model, save_predictions
+from robustness.trainables.classification.training import Run, continue_run
+from robustness.trial import EpochResult, Trial
+
+TEST_SAMPLES = 16
+
+
+def model_file(trial: Trial) -> Path:
+    """Where a final trial leaves the weights of its chosen epoch."""
+    return _beside(trial, ".model.pt")
+
+
+def predictions_file(trial: Trial) -> Path:
+    """Where a final trial leaves its predictions for the test set."""
+    return _beside(trial, ".predictions.npz")
+
+
+def train(trial: Trial) -> Iterator[EpochResult]:
+    """Train a final model; the last epoch's result carries the measures on the test set as well."""
+    run = Run.start(trial)
+    chosen = model_file(trial)
+    for result in continue_run(run):
+        if _is_best(run, result):
+            model_of(run, result).save(chosen)
+        if result.epoch == len(run.epochs) and run.over():
+            result = replace(result, measures=dict(result.measures) | finish(run, chosen))
+        yield result
+
+
+def finish(run: Run, chosen: Path) -> dict[str, float]:
+    """Score the chosen epoch's weights on the test set, and leave the predictions in their file."""
+    data = load_task(run.trial.task)
+    device = run.train_set.device
+    model = load_model(chosen)
+    ensemble = model.ensemble.to(device)
+    noise = evaluation_noise(run.trial, model.epoch, device)
+
+    def predictions(pictures: Pictures) -> NDArray[np.float32]:
+        return predict(ensemble, pictures, TEST_SAMPLES, noise, run.options.evaluation_batch_size)
+
+    usual = metrics.mutual_information(predictions(run.validation_set))
+    replace(model, uncertainty=torch.from_numpy(usual)).save(chosen)
+    probabilities = predictions(Pictures.of(data, data.test, device))
+    labels, patients = data.test.labels, data.test.patients
+    save_predictions(
+        predictions_file(run.trial), labels=labels, patients=patients, probabilities=probabilities.astype(np.float32)
+    )
+    trained = [e.seconds for e in run.epochs]
+    return measures_on_test(labels, patients, probabilities) | {
+        "chosen_epoch": float(model.epoch),
+        "parameters": float(model.parameters),
+        "seconds_per_epoch": math.fsum(trained) / len(trained),
+    }
+
+
+def measures_on_test(
+    labels: NDArray[np.int64], patients: NDArray[np.int64], probabilities: NDArray[Any]
+) -> dict[str, float]:
+    """Measures of probabilities [draws, n, classes], and bootstrap standard errors by patient of the AUCs.
+
+    `test_auc_20` is the AUC after the 20 % whose mutual information is highest have been referred.
+    """
+    mean = metrics.predictive_mean(probabilities)
+    uncertainty = metrics.mutual_information(probabilities)
+    found = {f"test_{name}": value for name, value in scores(labels, probabilities).items()}
+    for fraction in metrics.REFERRED:
+        name = f"test_auc_{round(100 * fraction)}"
+        referred = partial(referred_auc, fraction=fraction)
+        found[name] = referred(labels, mean, uncertainty)
+        found[f"{name}_error"] = metrics.bootstrap_standard_error(
+            referred, (labels, mean, uncertainty), groups=patients
+        )
+    return found
+
+
+def referred_auc(labels: NDArray[Any], mean: NDArray[Any], uncertainty: NDArray[Any], fraction: float) -> float:
+    """The AUC of what is left once this fraction, the most uncertain, has been referred."""
+    return float(metrics.referral_curve(labels, mean, uncertainty, (fraction,), auc)[0])
+
+
+def model_of(run: Run, result: EpochResult) -> FinalModel:
+    """The model that a run is at the end of an epoch."""
+    data = load_task(run.trial.task)
+    statistics = (run.train_set.mean.flatten(), run.train_set.std.flatten())
+    metric = result.measures[run.trial.metric]
+    return FinalModel(
+        run.trial, result.epoch, metric, data.image_size, *statistics, classes=data.classes, ensemble=run.ensemble
+    )
+
+
+def _is_best(run: Run, result: EpochResult) -> bool:
+    """Whether an epoch is the best so far and its weights are those that the run holds; the first of equals is kept."""
+    if result.pretraining or result.epoch != len(run.epochs):
+        return False
+    name = run.trial.metric
+    return all(result.measures[name] > e.measures[name] for e in run.epochs[:-1] if not e.pretraining)
+
+
+def _beside(trial: Trial, suffix: str) -> Path:
+    if trial.checkpoint is None:
+        raise StudyFileError("a final model needs a file to be kept in: Trial.checkpoint is not set")
+    path = Path(trial.checkpoint)
+    return path.with_name(path.stem + suffix)

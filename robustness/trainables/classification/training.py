@@ -1,0 +1,261 @@
+"""The training loop: `train(trial)` yields one `EpochResult` an epoch."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from robustness.bnn.elbo import Loss, negative_elbo, nll_of_draws
+from robustness.bnn.ensemble import Ensemble
+from robustness.bnn.posteriors import GaussianPosterior
+from robustness.errors import CheckpointError, Diverged, StudyFileError
+from robustness.methods import find_method, read_method_options
+from robustness.methods.method import Schedule, Setting
+from robustness.streams import Streams
+from robustness.tasks import load_task
+from robustness.trainables.classification.batches import Pictures
+from robustness.trainables.classification.checkpoints import load_checkpoint, save_checkpoint
+from robustness.trainables.classification.devices import forward_precision, to_device
+from robustness.trainables.classification.evaluation import auc, predict, scores
+from robustness.trainables.classification.gradient_noise import gradient_sd
+from robustness.trainables.classification.noise import StreamNoise
+from robustness.trainables.classification.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
+from robustness.trainables.classification.options import TrainingOptions
+from robustness.trainables.models import blueprint, check_model
+from robustness.trial import EpochResult, Trial
+
+STEPS_BETWEEN_CHECKS = 50
+"""On a GPU the loss is looked at every so many steps, since a look waits for all work that is under way."""
+DIAGNOSTIC_BATCH = 64
+"""How many training pictures the gradient's noise is measured on: always the first ones."""
+
+
+def train(trial: Trial) -> Iterator[EpochResult]:
+    """Train a trial; an epoch whose loss is not finite raises `Diverged`, with all before it yielded.
+
+    A trial with a checkpoint file goes on from there, and yields what came before it again.
+    """
+    return continue_run(Run.start(trial))
+
+
+def continue_run(run: Run) -> Iterator[EpochResult]:
+    """The epochs of a run that has just been started: those in its checkpoint file, then the rest."""
+    trial = run.trial
+    path = Path(trial.checkpoint) if trial.checkpoint else None
+    if path is not None and path.exists():
+        # A file that is damaged or of another trial costs time, not the result: training starts from the beginning.
+        with contextlib.suppress(CheckpointError):
+            run.epochs.extend(load_checkpoint(path, trial, run.ensemble, run.optimizer))
+    yield from tuple(run.epochs)
+    every = run.options.checkpoint_every
+    while not run.over():
+        result = run.next_epoch()
+        if path is not None and every and result.epoch % every == 0:
+            save_checkpoint(path, trial, run.ensemble, run.optimizer, run.epochs)
+        yield result
+
+
+@dataclass
+class Run:
+    """A trial under way: its data, its networks, its optimiser, and the epochs that are over."""
+
+    trial: Trial
+    options: TrainingOptions
+    streams: Streams
+    train_set: Pictures
+    validation_set: Pictures
+    ensemble: Ensemble
+    optimizer: JoinedOptimizer
+    schedule: Schedule
+    kl_weight: float
+    epochs: list[EpochResult] = field(default_factory=list)
+
+    @staticmethod
+    def start(trial: Trial) -> Run:
+        """Load the data, build the networks and the optimiser: the state before the first epoch."""
+        options = training_options(trial.training)
+        torch.use_deterministic_algorithms(options.deterministic)
+        device = pick_device(options.device)
+        data = load_task(trial.task)
+        check_model(trial.model, data.image_size)
+        ensemble = build_ensemble(trial, options, data.channels, data.classes).to(device)
+        method = find_method(trial.method)
+        method_options = read_method_options(trial.method, trial.method_options)
+        return Run(
+            trial=trial,
+            options=options,
+            streams=Streams.of(trial),
+            train_set=Pictures.of(data, data.train, device),
+            validation_set=Pictures.of(data, data.validation, device),
+            ensemble=ensemble,
+            optimizer=make_optimizer(ensemble, trial.hyperparameters),
+            schedule=method.schedule(options, method_options),
+            kl_weight=method.kl_weight(options, method_options),
+        )
+
+    def over(self) -> bool:
+        """Whether all epochs are done, or the metric has not improved for as long as the method waits."""
+        if len(self.epochs) >= self.options.epochs:
+            return True
+        counted = [e.measures.get(self.trial.metric, float("nan")) for e in self.epochs if not e.pretraining]
+        patience = self.schedule.patience
+        if patience is None or len(counted) <= patience:
+            return False
+        return not max(counted[-patience:]) > max(counted[:-patience])
+
+    def next_epoch(self) -> EpochResult:
+        """Train and evaluate one more epoch."""
+        start = time.perf_counter()
+        epoch = len(self.epochs) + 1
+        pretraining = epoch <= self.schedule.pretrain_epochs
+        set_learning_rate(self.optimizer, self.trial.hyperparameters, epoch)
+        measures = self.train_epoch(epoch, pretraining)
+        measures |= {f"validation_{name}": value for name, value in self.evaluate(epoch).items()}
+        if not np.isfinite(measures["validation_nll"]):
+            raise Diverged(epoch, self.steps)
+        measures |= self.sigma_quantiles()
+        every = self.options.gradient_noise_every
+        if every and self.ensemble.random and (epoch % every == 0 or epoch == 1):
+            measures["gradient_sd"] = self.gradient_noise(epoch)
+        result = EpochResult(epoch, measures, pretraining, time.perf_counter() - start)
+        self.epochs.append(result)
+        return result
+
+    @property
+    def batch_size(self) -> int:
+        return int(self.trial.hyperparameters.get("batch_size", 32))
+
+    @property
+    def steps(self) -> int:
+        """How many steps an epoch has; the last may have a smaller batch."""
+        return -(-len(self.train_set) // self.batch_size)
+
+    def train_epoch(self, epoch: int, pretraining: bool) -> dict[str, float]:
+        """Go through the training set once; gives the loss's terms and the AUC of the epoch's own predictions."""
+        order = torch.from_numpy(self.streams.numpy("data_order", epoch).permutation(len(self.train_set)))
+        # Once an epoch: a copy in each step would wait for the device.
+        order_there = to_device(order, self.train_set.device)
+        terms, probabilities, labels = [], [], []
+        parts = zip(order.split(self.batch_size), order_there.split(self.batch_size), strict=True)  # type: ignore[no-untyped-call]
+        for step, (index, index_there) in enumerate(parts):
+            augmentation = self.streams.torch("augmentation", epoch, step) if self.options.augment else None
+            images = self.train_set.batch(index, augmentation)
+            target = self.train_set.labels[index_there]
+            loss, predicted = self.step(images, target, epoch, step, pretraining)
+            terms.append(torch.stack([loss.total, loss.nll, loss.cross_entropy, loss.entropy]) * len(index))
+            probabilities.append(predicted)
+            labels.append(target)
+            if images.device.type == "cpu" or (step + 1) % STEPS_BETWEEN_CHECKS == 0 or step + 1 == self.steps:
+                self.check_finite(terms, epoch)
+        names = ("loss", "nll", "cross_entropy", "entropy")
+        means = (torch.stack(terms).double().sum(0) / len(self.train_set)).tolist()
+        given, mean = torch.cat(labels).cpu().numpy(), torch.cat(probabilities).cpu().numpy()
+        accuracy = float((mean.argmax(1) == given).mean())
+        return dict(zip(names, means, strict=True)) | {"train_auc": auc(given, mean), "train_accuracy": accuracy}
+
+    def step(self, images: Tensor, labels: Tensor, epoch: int, step: int, pretraining: bool) -> tuple[Loss, Tensor]:
+        """One step of the optimiser; gives the detached loss and the mean probabilities [batch, classes]."""
+        if pretraining:
+            draws = self.ensemble.means()
+        else:
+            samples = int(self.trial.hyperparameters.get("variational_samples", 1))
+            draws = self.ensemble.sample(samples, StreamNoise(self.streams, (epoch, step), device=images.device))
+        losses, logits = [], []
+        for network, draw in zip(self.ensemble.members, draws, strict=True):
+            data, predicted = nll_of_draws(network, draw, images, labels, self.options.mixed_precision)
+            logits.append(predicted)
+            if pretraining:
+                losses.append(Loss(data, data, torch.zeros_like(data), torch.zeros_like(data)))
+            else:
+                estimate = self.options.cross_entropy
+                losses.append(negative_elbo(network, draw, data, len(self.train_set), self.kl_weight, estimate))
+        self.optimizer.zero_grad()
+        # Members share nothing, so the gradient of the sum is the gradient of each on its own.
+        sum_of([loss.total for loss in losses]).backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        mean = Loss(*(sum_of(part).detach() / len(losses) for part in zip(*map(_terms, losses), strict=True)))
+        return mean, torch.cat(logits).softmax(-1).mean(0)
+
+    def check_finite(self, terms: list[Tensor], epoch: int) -> None:
+        """Raise `Diverged` at the first step since the last look whose loss is not finite."""
+        since = max(0, len(terms) - (1 if terms[0].device.type == "cpu" else STEPS_BETWEEN_CHECKS))
+        finite = torch.stack(terms[since:])[:, 0].isfinite().tolist()
+        if not all(finite):
+            raise Diverged(epoch, since + finite.index(False) + 1)
+
+    def evaluate(self, epoch: int, purpose: Literal["evaluation", "diagnostics"] = "evaluation") -> dict[str, float]:
+        """AUC, accuracy, NLL and calibration error on the validation set."""
+        device = self.validation_set.device
+        with forward_precision(device, self.options.mixed_precision):
+            probabilities = predict(
+                self.ensemble,
+                self.validation_set,
+                self.options.evaluation_samples,
+                lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, device),
+                self.options.evaluation_batch_size,
+            )
+        return scores(self.validation_set.labels.cpu().numpy(), probabilities)
+
+    def sigma_quantiles(self) -> dict[str, float]:
+        """The 5, 50 and 95 % points of the scales of all weights; nothing for networks that have none."""
+        with torch.no_grad():
+            posteriors = [p for network in self.ensemble.members for p in network.posteriors()]
+            scales = [p.scale() for p in posteriors if isinstance(p, GaussianPosterior)]
+            if not scales:
+                return {}
+            ordered = torch.cat(scales).sort().values
+        points = {"sigma_low": 0.05, "sigma_median": 0.5, "sigma_high": 0.95}
+        return {name: float(ordered[round(q * (len(ordered) - 1))]) for name, q in points.items()}
+
+    def gradient_noise(self, epoch: int) -> float:
+        """The spread of the NLL's gradient over draws of the weights, on one batch without augmentation."""
+        first = slice(0, DIAGNOSTIC_BATCH)
+        return gradient_sd(
+            self.ensemble,
+            self.train_set.batch(first),
+            self.train_set.labels[first],
+            self.options.gradient_noise_samples,
+            lambda sample: StreamNoise(self.streams, (epoch, sample), "diagnostics", self.train_set.device),
+        )
+
+
+def build_ensemble(trial: Trial, options: TrainingOptions, channels: int, classes: int) -> Ensemble:
+    """The untrained networks of a trial, for pictures of so many channels and so many classes."""
+    shape = blueprint(trial.model, channels, classes)
+    method_options = read_method_options(trial.method, trial.method_options)
+    setting = Setting(shape, trial.hyperparameters, method_options, options, Streams.of(trial))
+    return Ensemble(find_method(trial.method).members(setting))
+
+
+def training_options(options: Mapping[str, Any]) -> TrainingOptions:
+    """The typed training options of a trial."""
+    try:
+        return TrainingOptions.model_validate(dict(options))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise StudyFileError(f"training.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def pick_device(name: str) -> torch.device:
+    """The device called so; `auto` is the GPU that this process may use, or the CPU."""
+    if name != "auto":
+        return torch.device(name)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _terms(loss: Loss) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return loss.total, loss.nll, loss.cross_entropy, loss.entropy
+
+
+def sum_of(values: Sequence[Tensor]) -> Tensor:
+    """The sum of scalars; a single one as it is."""
+    return values[0] if len(values) == 1 else torch.stack(list(values)).sum()

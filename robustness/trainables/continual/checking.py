@@ -1,0 +1,47 @@
+"""Whether a study of continual learning fits its trainable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from robustness.errors import MethodError, SearchSpaceError
+from robustness.study.study import Study
+from robustness.trainables.continual.fashion_mnist import find_files
+from robustness.trainables.continual.options import read_arm, read_learning, read_model, read_task
+from robustness.trainables.hyperparameters import HYPERPARAMETERS, always_given, check_hyperparameters
+
+KNOWN = {
+    name: HYPERPARAMETERS[name]
+    for name in (
+        "optimizer",
+        "learning_rate",
+        "learning_rate_decay",
+        "momentum",
+        "nesterov",
+        "batch_size",
+        "variational_samples",
+        "initial_rho",
+    )
+} | {"epochs": HYPERPARAMETERS["batch_size"]}
+"""The hyperparameters: `epochs`, a whole number, is how long each task is trained."""
+
+
+def checked(study: Study, check_data: bool) -> Study:
+    """The study with the defaults of its task and training filled in."""
+    task = read_task(study.task)
+    training = read_learning(study.training)
+    read_model(study.model, task.tasks)
+    given = always_given(study.space.options)
+    for arm in study.arms:
+        options = read_arm(arm.method, arm.options)
+        if options.initial_rho is None and "initial_rho" not in given:
+            raise MethodError(f"the arm {arm.label!r} needs 'initial_rho' in the search space, or as an option")
+    try:
+        check_hyperparameters(study.space.options, own_methods=False, known=KNOWN)
+        if "epochs" not in given:
+            raise SearchSpaceError("epochs: is missing: every configuration needs it")
+    except SearchSpaceError as error:
+        raise SearchSpaceError(f"space.{error}") from None
+    if check_data:
+        find_files(task.folder)
+    return replace(study, task=task.model_dump(mode="json"), training=training.model_dump(mode="json"))

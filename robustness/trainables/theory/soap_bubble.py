@@ -1,0 +1,140 @@
+"""Where the draws of a layer lie: the paper's soap bubble, from the project's own layers.
+
+A study names it as `trainable: robustness.theory.soap_bubble:train`. Its space has the `layer` (`linear`, or
+`convolution` of 3 x 3) with its `inputs` and `outputs`, and `initial_rho`; the dimension D counts weights and biases,
+which a radial posterior normalises together. Its `training` section is `BubbleOptions`. There is no task and no model.
+
+A trial has one `EpochResult`, with the curves `radius_edges`, `radius_counts`, `weight_edges` and `weight_counts`: the
+histograms of ||(w - mu) / sigma|| and of (w_1 - mu_1) / sigma_1 over the draws.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robustness.trainables.theory import densities
+from robustness.trial import EpochResult, Trial
+
+if TYPE_CHECKING:
+    from robustness.study.study import Study
+
+ARMS = ("mfvi", "radial")
+METRIC = "ks_p_value"
+"""The p-value of the radii's Kolmogorov-Smirnov test against theory."""
+AT_ONCE = 4_000_000
+"""How many weights are drawn at a time."""
+
+Cdf = Callable[[densities.Values], densities.Values]
+
+
+def radius_cdf(method: str, dimension: int) -> Cdf:
+    """What theory says of the radius of a method's draws."""
+    if method == "radial":
+        return densities.radial_radius_cdf
+    return lambda radius: densities.gaussian_radius_cdf(radius, dimension)
+
+
+def weight_cdf(method: str, dimension: int) -> Cdf:
+    """What theory says of a single weight of a method's draws."""
+    if method == "radial":
+        return lambda weight: densities.radial_weight_cdf(weight, dimension)
+    return densities.gaussian_weight_cdf
+
+
+def train(trial: Trial) -> Iterator[EpochResult]:
+    """Draw a layer's weights, and compare their radii and their first weight with theory."""
+    from scipy.stats import kstest
+
+    from robustness.trainables.theory.options import BubbleOptions, read_section
+
+    start = time.perf_counter()
+    options = read_section(BubbleOptions, trial.training, "training")
+    dimension, radii, weights = draws(trial, options.samples)
+    # What theory says of the draws, which then should be uniform between 0 and 1.
+    radius_test = kstest(radius_cdf(trial.method, dimension)(radii), "uniform")
+    weight_test = kstest(weight_cdf(trial.method, dimension)(weights), "uniform")
+    measures = {
+        "dimension": float(dimension),
+        "samples": float(options.samples),
+        "radius_mean": float(radii.mean()),
+        "radius_sd": float(radii.std(ddof=1)),
+        "weight_sd": float(weights.std(ddof=1)),
+        "ks_distance": float(radius_test.statistic),
+        METRIC: float(radius_test.pvalue),
+        "weight_ks_distance": float(weight_test.statistic),
+        "weight_ks_p_value": float(weight_test.pvalue),
+    }
+    curves: dict[str, list[float]] = {}
+    for name, values in (("radius", radii), ("weight", weights)):
+        counts, edges = np.histogram(values, bins=options.bins)
+        curves |= {f"{name}_edges": edges.tolist(), f"{name}_counts": [float(count) for count in counts]}
+    yield EpochResult(1, measures, seconds=time.perf_counter() - start, curves=curves)
+
+
+def draws(trial: Trial, samples: int) -> tuple[int, densities.Values, densities.Values]:
+    """D, and of each draw of the trial's layer ||(w - mu) / sigma|| and (w_1 - mu_1) / sigma_1, [samples] both."""
+    import torch
+
+    from robustness.bnn.network import Convolution, Heads
+    from robustness.bnn.posteriors import GaussianPosterior
+    from robustness.methods import find_method, read_method_options
+    from robustness.methods.method import Setting
+    from robustness.streams import Streams
+    from robustness.trainables.classification.noise import StreamNoise
+    from robustness.trainables.classification.options import TrainingOptions
+
+    drawn = trial.hyperparameters
+    shape = Convolution if drawn["layer"] == "convolution" else Heads
+    blueprint = (shape(int(drawn["inputs"]), int(drawn["outputs"])),)
+    streams = Streams.of(trial)
+    own = read_method_options(trial.method, trial.method_options)
+    setting = Setting(blueprint, drawn, own, TrainingOptions(epochs=1), streams)
+    (network,) = find_method(trial.method).members(setting)
+    (posterior,) = network.posteriors()
+    if not isinstance(posterior, GaussianPosterior):
+        raise TypeError(f"{trial.method} has no scales")
+    piece = max(1, AT_ONCE // posterior.size)
+    radii, firsts = [], []
+    with torch.no_grad():
+        for number, begin in enumerate(range(0, samples, piece)):
+            sampled = network.sample(min(piece, samples - begin), StreamNoise(streams, (number,)))
+            standard = (sampled.weights[0] - posterior.mean) / posterior.scale()
+            radii.append(torch.linalg.vector_norm(standard, dim=1, dtype=torch.float64).numpy())
+            firsts.append(standard[:, 0].double().numpy())
+    return posterior.size, np.concatenate(radii), np.concatenate(firsts)
+
+
+def check(study: Study, check_data: bool = True) -> Study:  # noqa: ARG001
+    """The study with all of its options filled in; raises a `RobustnessError` of one line if it does not fit."""
+    from robustness.trainables.hyperparameters import HYPERPARAMETERS, Kind
+    from robustness.trainables.theory.options import (
+        WHOLE,
+        BubbleOptions,
+        NoOptions,
+        check_arms,
+        check_metric,
+        check_space,
+        read_section,
+    )
+
+    layers = ("convolution", "linear")
+    read_section(NoOptions, study.task, "task")
+    read_section(NoOptions, study.model, "model")
+    check_arms(study, ARMS)
+    check_metric(study, METRIC)
+    check_space(
+        study,
+        {
+            "layer": Kind(f"one of {', '.join(layers)}", lambda value: value in layers),
+            "inputs": WHOLE,
+            "outputs": WHOLE,
+            "initial_rho": HYPERPARAMETERS["initial_rho"],
+        },
+    )
+    training = read_section(BubbleOptions, study.training, "training")
+    return replace(study, training=training.model_dump(mode="json"))

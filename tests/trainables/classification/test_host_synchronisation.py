@@ -1,0 +1,224 @@
+"""What a GPU would wait for, or gain from, found on a CPU: looks at values, copies, the order of memory, bfloat16."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from support.trials import small_trial
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from robustness.bnn.posteriors import TruncatedGaussianPosterior
+from robustness.methods import METHODS
+from robustness.study.study import load_study
+from robustness.tasks.augmentation import augment
+from robustness.trainables.classification.batches import Pictures
+from robustness.trainables.classification.devices import forward_precision, to_device
+from robustness.trainables.classification.training import Run, train
+from robustness.trial import Trial
+
+CALLED = {"item", "tolist", "numpy", "cpu", "__bool__", "__int__", "__float__", "__index__", "__format__", "__repr__"}
+"""Methods of a tensor that need its values on the host."""
+DISPATCHED = {"_local_scalar_dense", "is_nonzero", "nonzero", "masked_select", "_unique2", "unique_dim", "equal"}
+"""Operations that do so, or whose result has a size that depends on values."""
+
+
+class Looks(TorchDispatchMode):
+    """Counts looks at values by what torch's operations are made of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: Counter[str] = Counter()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        name = func.overloadpacket.__name__
+        masks = name.startswith("index") and any(
+            isinstance(index, torch.Tensor) and index.dtype == torch.bool
+            for arg in args
+            if isinstance(arg, list | tuple)
+            for index in arg
+        )
+        if name in DISPATCHED or masks:
+            self.found[name] += 1
+        return func(*args, **(kwargs or {}))
+
+
+class Calls(TorchFunctionMode):
+    """Counts looks at values by the methods that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: Counter[str] = Counter()
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        name = getattr(func, "__name__", "")
+        if name in CALLED:
+            self.found[name] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def looks(work: Callable[[], object]) -> Counter[str]:
+    with Looks() as dispatched, Calls() as called:
+        work()
+    return dispatched.found + called.found
+
+
+def test_looks_at_values_are_counted() -> None:
+    x = torch.arange(4.0)
+    assert looks(lambda: float(x.sum()))["_local_scalar_dense"] == 1
+    assert looks(lambda: bool(x.sum() > 1))
+    assert looks(lambda: x[x > 1])["index"] == 1
+    assert looks(lambda: x.tolist()) == {"tolist": 1}
+    assert looks(lambda: x.cpu())
+    assert not looks(lambda: x[torch.tensor([0, 1])] * 2)
+
+
+@pytest.fixture
+def as_on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done on a CPU alone is left out: looks at the loss and at its slopes, and truncation by rejection."""
+    monkeypatch.setattr(Run, "check_finite", lambda *_: None)
+    monkeypatch.setattr("robustness.bnn.joint._factor", lambda scalar: scalar)
+    by_inversion = TruncatedGaussianPosterior._by_inversion
+    monkeypatch.setattr(TruncatedGaussianPosterior, "_by_rejection", by_inversion)
+
+
+@pytest.mark.usefixtures("as_on_gpu")
+@pytest.mark.parametrize(
+    ("method", "optimizer", "pretraining"),
+    [*((method, "amsgrad", False) for method in METHODS), ("mfvi", "sgd", False), ("radial", "adam", True)],
+)
+def test_an_epoch_looks_at_no_value_in_any_of_its_steps(method: str, optimizer: str, pretraining: bool) -> None:
+    found = []
+    for batch_size, steps in ((32, 2), (8, 8)):
+        run = Run.start(small_trial(method, optimizer=optimizer, batch_size=batch_size))
+        assert run.steps == steps
+        run.train_epoch(1, pretraining)
+        found.append(looks(lambda run=run: run.train_epoch(2, pretraining)))  # type: ignore[misc]
+    # At its end an epoch takes the losses, the labels and the probabilities to the host, however many steps it had.
+    assert found[0] == found[1]
+    assert set(found[0]) <= {"cpu", "numpy", "tolist"}
+
+
+class Copies(TorchFunctionMode):
+    """Stands in for a GPU: records what is pinned and copied there, and leaves it where it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[str, Any]] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = dict(kwargs or {})
+        if func is torch.Tensor.pin_memory:
+            self.calls.append(("pin", None))
+            return args[0]
+        if func is torch.Tensor.to and any(isinstance(arg, torch.device) and arg.type == "cuda" for arg in args):
+            self.calls.append(("to", given.get("non_blocking", False)))
+            return args[0]
+        return func(*args, **given)
+
+
+def test_copies_to_a_gpu_are_pinned_and_wait_for_nothing_and_none_are_made_on_a_cpu() -> None:
+    x = torch.arange(3)
+    with Copies() as copies:
+        assert to_device(x, torch.device("cpu")) is x
+        assert copies.calls == []
+        to_device(x, torch.device("cuda"))
+        assert copies.calls == [("pin", None), ("to", True)]
+
+
+def test_pictures_are_copied_to_the_gpu_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run.start(small_trial())
+    expected = run.train_set.batch(slice(0, 4))
+    monkeypatch.setattr(Pictures, "device", torch.device("cuda"))
+    with Copies() as copies:
+        assert torch.equal(run.train_set.batch(slice(0, 4)), expected)
+    assert copies.calls == [("pin", None), ("to", True)]
+
+
+def test_an_epoch_copies_its_order_once_and_each_batch_once_and_waits_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run.start(small_trial())
+    monkeypatch.setattr(Pictures, "device", torch.device("cuda"))
+    with Copies() as copies:
+        run.train_epoch(1, pretraining=False)
+    assert copies.calls == [("pin", None), ("to", True)] * (1 + run.steps)
+
+
+def test_pictures_weights_and_activations_have_their_channels_last_in_memory() -> None:
+    seen: list[bool] = []
+
+    class Convolutions(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+        ) -> Any:
+            result = func(*args, **(kwargs or {}))
+            if func is torch.nn.functional.conv2d:
+                seen.extend(x.is_contiguous(memory_format=torch.channels_last) for x in (*args[:2], result))
+            return result
+
+    run = Run.start(small_trial(variational_samples=1))
+    images = run.train_set.batch(torch.arange(8), run.streams.torch("augmentation", 1, 0))
+    with Convolutions():
+        run.step(images, run.train_set.labels[:8], 1, 0, pretraining=False)
+    assert len(seen) >= 3 * 3
+    assert all(seen)
+    plain = torch.rand(2, 3, 8, 8)
+    assert augment(plain, torch.Generator()).is_contiguous()
+
+
+def finals(trial: Trial) -> dict[str, float]:
+    return dict(list(train(trial))[-1].measures)
+
+
+@pytest.mark.parametrize("method", ["radial", "mfvi", "mc_dropout"])
+def test_mixed_precision_trains_to_finite_losses_close_to_those_of_full_precision(method: str) -> None:
+    full = finals(small_trial(method, initial_rho=-6.0))
+    mixed = finals(small_trial(method, {"mixed_precision": True}, initial_rho=-6.0))
+    assert mixed["nll"] != full["nll"]
+    assert np.isfinite(list(mixed.values())).all()
+    for name in ("loss", "nll", "validation_nll"):
+        assert mixed[name] == pytest.approx(full[name], rel=0.03)
+
+
+def test_mixed_precision_computes_layers_in_bfloat16_and_keeps_weights_and_kl_in_float32() -> None:
+    run = Run.start(small_trial(training={"mixed_precision": True}))
+    network = run.ensemble.members[0]
+    images = run.train_set.batch(slice(0, 4))
+    with forward_precision(images.device, mixed=True):
+        assert network.logits(images, network.means()).dtype == torch.bfloat16
+    with forward_precision(images.device, mixed=False):
+        assert network.logits(images, network.means()).dtype == torch.float32
+    loss, probabilities = run.step(images, run.train_set.labels[:4], 1, 0, pretraining=False)
+    assert {loss.total.dtype, loss.nll.dtype, loss.entropy.dtype, probabilities.dtype} == {torch.float32}
+    assert {p.dtype for p in run.ensemble.parameters()} == {torch.float32}
+    assert {vector.value.grad.dtype for vector in run.optimizer.vectors} == {torch.float32}  # type: ignore[union-attr]
+
+
+def test_mixed_precision_is_another_study_and_its_default_leaves_the_document_as_it_was() -> None:
+    plain = load_study("quickstart").document()
+    assert "mixed_precision" not in plain["training"]
+    assert load_study("quickstart", ["training.mixed_precision=false"]).document() == plain
+    assert load_study("quickstart", ["training.mixed_precision=true"]).document()["training"]["mixed_precision"] is True
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.7, 3.0])
+def test_truncated_noise_without_a_loop_has_the_distribution_of_rejection(threshold: float) -> None:
+    posterior = TruncatedGaussianPosterior(torch.zeros(20_000), -1.0, threshold)
+    eps = torch.randn(1, 20_000, generator=torch.Generator().manual_seed(1))
+    drawn = posterior._by_inversion(eps, torch.Generator().manual_seed(2))
+    inside = eps.abs() <= threshold
+    assert torch.equal(drawn[inside], eps[inside])
+    assert float(drawn.abs().max()) <= threshold
+    law = stats.truncnorm(-threshold, threshold)
+    assert stats.kstest(drawn.flatten().double().numpy(), law.cdf).pvalue > 0.01
