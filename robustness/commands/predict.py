@@ -77,7 +77,7 @@ def _show(model: FinalModel, batch: list[tuple[str, Any]], threshold: float, arg
 
 def _pictures(paths: list[Path], size: int) -> Iterator[tuple[str, Any]]:
     """Each picture with its name, or what went wrong with it."""
-    from robustness.tasks.photographs import Source, prepare_picture
+    from robustness.tasks.fundus.photographs import Source, prepare_picture
 
     for path in paths:
         if path.is_dir() or path.suffix.lower() == ".zip":

@@ -49,8 +49,8 @@ def _prepare_retinopathy(arguments: argparse.Namespace, shares: tuple[float, flo
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from robustness.tasks.label_table import USUAL_COLUMNS, read_labels
-    from robustness.tasks.preparation import UNREADABLE, prepare
+    from robustness.tasks.fundus.label_table import USUAL_COLUMNS, read_labels
+    from robustness.tasks.fundus.preparation import UNREADABLE, prepare
 
     named = {kind: getattr(arguments, f"{kind}_column") for kind in USUAL_COLUMNS}
     columns = {kind: name for kind, name in named.items() if name is not None}

@@ -16,15 +16,19 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from robustness.errors import TaskError, one_of
-from robustness.tasks.records import Split, TaskData
+from robustness.tasks.data import Split, TaskData
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
 __all__ = ["TASKS", "Split", "TaskData", "check_task", "is_task", "load_task", "provide_task", "task_image_size"]
 
-TASKS = ("npz", "retinopathy", "synthetic_fundus")
-"""The bundled tasks, each a module of this package."""
+TASKS = {
+    "npz": "robustness.tasks.npz",
+    "retinopathy": "robustness.tasks.fundus.retinopathy",
+    "synthetic_fundus": "robustness.tasks.fundus.synthetic",
+}
+"""The bundled tasks and the module of each."""
 
 _loaded: dict[str, TaskData] = {}
 
@@ -84,7 +88,7 @@ def _find(options: Mapping[str, Any]) -> ModuleType:
         raise TaskError(f"task: needs a name, one of {', '.join(TASKS)}, or a module of your own")
     if not is_task(name):
         raise TaskError(f"task: {one_of('task', name, TASKS)}")
-    module_name = f"{__name__}.{name}" if name in TASKS else name
+    module_name = TASKS.get(name, name)
     try:
         task = importlib.import_module(module_name)
     except (ImportError, ValueError) as error:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from robustness.errors import TaskError
-from robustness.tasks.records import Split, TaskData, channel_statistics
+from robustness.tasks.data import Split, TaskData, channel_statistics
 
 
 class Options(BaseModel):

@@ -15,7 +15,7 @@ from robustness.execution.gpu import needed_bytes
 from robustness.optimize import as_searched, trial_of
 from robustness.study.study import load_study
 from robustness.tasks import provide_task
-from robustness.tasks.records import Split, TaskData
+from robustness.tasks.data import Split, TaskData
 from robustness.trainables.classification.checkpoints import load_checkpoint, save_checkpoint
 from robustness.trainables.classification.training import Run
 from robustness.trial import Trial

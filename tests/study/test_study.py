@@ -263,7 +263,7 @@ def own(**changes: Any) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("importable")
 def test_a_users_own_task_is_found_beside_the_study(tmp_path: Path) -> None:
-    (tmp_path / "their_eyes.py").write_text("from robustness.tasks.synthetic_fundus import *\n", encoding="utf-8")
+    (tmp_path / "their_eyes.py").write_text("from robustness.tasks.fundus.synthetic import *\n", encoding="utf-8")
     path = write(tmp_path, small(task__name="their_eyes"))
     study = load_study(path)
     assert study.task["name"] == "their_eyes"

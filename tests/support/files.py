@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from robustness.tasks.synthetic_fundus import Options, load
+from robustness.tasks.fundus.synthetic import Options, load
 from robustness.trial import Trial
 
 

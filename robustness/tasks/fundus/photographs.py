@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from robustness.errors import TaskError
-from robustness.tasks.label_table import PICTURES
+from robustness.tasks.fundus.label_table import PICTURES
 
 FORMATS = ("JPEG", "PNG", "TIFF", "BMP", "WEBP", "PPM")
 """What a file may contain; a closed list keeps out formats whose reading starts other programs."""

@@ -27,10 +27,10 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from robustness.errors import TaskError
-from robustness.tasks.label_table import SPLITS, Photograph
-from robustness.tasks.photographs import Source, prepare_picture
-from robustness.tasks.records import channel_statistics
-from robustness.tasks.retinopathy import FACTS, IMAGES, PHOTOGRAPHS, VERSION
+from robustness.tasks.data import channel_statistics
+from robustness.tasks.fundus.label_table import SPLITS, Photograph
+from robustness.tasks.fundus.photographs import Source, prepare_picture
+from robustness.tasks.fundus.retinopathy import FACTS, IMAGES, PHOTOGRAPHS, VERSION
 
 PLAN, STATE, UNREADABLE = "plan.json", "state.npy", "unreadable.txt"
 TO_DO, DONE, FAILED = 0, 1, 2

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustness.errors import TaskError
-from robustness.tasks.label_table import Photograph, patient_of, read_labels, split_by_patient
+from robustness.tasks.fundus.label_table import Photograph, patient_of, read_labels, split_by_patient
 
 SHARES = (0.2, 0.2)
 

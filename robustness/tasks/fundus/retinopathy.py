@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from robustness.errors import TaskError
-from robustness.tasks.label_table import SPLITS
-from robustness.tasks.records import Split, TaskData
+from robustness.tasks.data import Split, TaskData
+from robustness.tasks.fundus.label_table import SPLITS
 
 IMAGES, PHOTOGRAPHS, FACTS = "images.npy", "photographs.csv", "prepared.json"
 VERSION = 1

@@ -8,7 +8,7 @@ from torch import nn
 from robustness import metrics
 from robustness.tasks import TaskData, load_task
 from robustness.tasks.augmentation import augment
-from robustness.tasks.synthetic_fundus import Options, load
+from robustness.tasks.fundus.synthetic import Options, load
 
 
 def small(**changes: int | float) -> TaskData:

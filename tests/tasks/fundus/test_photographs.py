@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from robustness.errors import TaskError
-from robustness.tasks.photographs import Source, crop_to_fundus, prepare_picture
+from robustness.tasks.fundus.photographs import Source, crop_to_fundus, prepare_picture
 
 
 def eye(height: int, width: int, centre: tuple[int, int], radius: int, background: int = 3) -> NDArray[np.uint8]:

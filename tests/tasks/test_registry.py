@@ -8,7 +8,7 @@ import pytest
 
 from robustness.errors import TaskError
 from robustness.tasks import check_task, load_task, provide_task, task_image_size
-from robustness.tasks.records import channel_statistics
+from robustness.tasks.data import channel_statistics
 
 SMALL = {"name": "synthetic_fundus", "image_size": 16, "train": 6, "validation": 4, "test": 2}
 
@@ -55,7 +55,7 @@ def test_a_users_own_task_is_found_by_its_module(tmp_path: Path, monkeypatch: py
     package = tmp_path / "their_package"
     package.mkdir()
     (package / "__init__.py").touch()
-    (package / "eyes.py").write_text("from robustness.tasks.synthetic_fundus import Options, load\n", encoding="utf-8")
+    (package / "eyes.py").write_text("from robustness.tasks.fundus.synthetic import Options, load\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     data = load_task({**SMALL, "name": "their_package.eyes"})
     np.testing.assert_array_equal(data.train.images, load_task(SMALL).train.images)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from robustness.tasks.fundus_drawing import CHUNK, Features, Spots, draw_features, draw_pictures
-from robustness.tasks.records import Split, TaskData, channel_statistics
+from robustness.tasks.data import Split, TaskData, channel_statistics
+from robustness.tasks.fundus.drawing import CHUNK, Features, Spots, draw_features, draw_pictures
 
 GRADES = (0.48, 0.16, 0.20, 0.10, 0.06)
 """How frequent the grades 0 to 4 are."""

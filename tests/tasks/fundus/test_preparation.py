@@ -9,9 +9,9 @@ from support.files import data_set, photographs, zipped
 
 from robustness.errors import TaskError
 from robustness.tasks import TaskData, check_task, load_task, task_image_size
-from robustness.tasks.label_table import Photograph, read_labels
-from robustness.tasks.photographs import prepare_picture
-from robustness.tasks.preparation import Prepared, prepare
+from robustness.tasks.fundus.label_table import Photograph, read_labels
+from robustness.tasks.fundus.photographs import prepare_picture
+from robustness.tasks.fundus.preparation import Prepared, prepare
 
 SHARES = (0.25, 0.25)
 

@@ -1,0 +1,1 @@
+"""Fundus photographs: drawn ones, and the preparation and reading of real ones."""
