@@ -18,7 +18,7 @@ from robustness.numbering import arm_places, number_of, read_number
 from robustness.optimize import NOTHING, runs_in, search_of, trial_of
 from robustness.outcomes import UNTRAINED_NOTE, Judge
 from robustness.proposals import Run
-from robustness.store.studies import StudyStore
+from robustness.store.study_store import StudyStore
 from robustness.study.search import objective
 from robustness.study.study import Study
 from robustness.sweep import Decision, Recorder, Watcher, terms_of, with_checkpoint

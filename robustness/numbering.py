@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from robustness.store.studies import StudyStore
+from robustness.store.study_store import StudyStore
 
 Stage: TypeAlias = Literal["search", "final"]
 

@@ -22,7 +22,7 @@ from robustness.plan import Plan
 from robustness.proposals import Run, propose
 from robustness.pruning import unreached_median
 from robustness.space.options import Scalar
-from robustness.store.studies import StudyStore
+from robustness.store.study_store import StudyStore
 from robustness.study.search import objective
 from robustness.study.sections import Search
 from robustness.study.study import Study

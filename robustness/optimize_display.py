@@ -10,7 +10,7 @@ from robustness.execution import Started
 from robustness.optimize import search_of
 from robustness.outcomes import Outcome
 from robustness.proposals import Run
-from robustness.store.studies import StudyStore
+from robustness.store.study_store import StudyStore
 from robustness.study.search import objective
 from robustness.study.study import Study
 from robustness.trial import EpochResult, Status, TrialKey

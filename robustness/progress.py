@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-    from robustness.store.studies import StudyStore
+    from robustness.store.study_store import StudyStore
 
 LINE_EVERY = 10.0
 """Seconds between two plain lines."""

@@ -17,7 +17,7 @@ from robustness.trial import ENDED, WITHOUT_RESULT, EpochResult, Status, TrialKe
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from robustness.store.studies import StudyStore
+    from robustness.store.study_store import StudyStore
 
 
 @dataclass

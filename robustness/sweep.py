@@ -13,7 +13,7 @@ from robustness.execution import Ending, Executor, Share, Started, Terms, never
 from robustness.outcomes import UNTRAINED_NOTE, Judge, Outcome, judged_epoch
 from robustness.plan import Plan
 from robustness.stopping import StoppingRule, pair_shows
-from robustness.store.studies import StudyStore
+from robustness.store.study_store import StudyStore
 from robustness.store.writer import Writer
 from robustness.study.study import Study
 from robustness.trial import WITHOUT_RESULT, EpochResult, Status, Trial, TrialKey

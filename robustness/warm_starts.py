@@ -14,7 +14,7 @@ from robustness.optimize import search_of, searched_arms
 from robustness.proposals import parameters_of
 from robustness.space.options import Branches, Choices, Constant, Options, Range, Scalar
 from robustness.store import Store
-from robustness.store.studies import StudyStore
+from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
 
 NOTE = "warm_starts"

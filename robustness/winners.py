@@ -28,7 +28,7 @@ from robustness.trial import ENDED, Trial, TrialKey
 
 if TYPE_CHECKING:
     from robustness.plan import Plan
-    from robustness.store.studies import StudyStore
+    from robustness.store.study_store import StudyStore
     from robustness.study.study import Study
 
 Value: TypeAlias = str | int | float | bool | None

@@ -12,7 +12,7 @@ from robustness.commands.running import add_store_argument
 if TYPE_CHECKING:
     from robustness.progress import Progress
     from robustness.search_progress import SearchProgress
-    from robustness.store.studies import StudyStore
+    from robustness.store.study_store import StudyStore
 
 WATCH_EVERY = 2.0
 

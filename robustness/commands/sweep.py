@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from robustness.commands.running import Interruption
     from robustness.execution import Executor
     from robustness.plan import Plan
-    from robustness.store.studies import StudyStore
+    from robustness.store.study_store import StudyStore
     from robustness.study.study import Study
     from robustness.sweep import Swept
     from robustness.trial import TrialKey

@@ -12,7 +12,7 @@ from robustness.errors import StoreError, one_of
 from robustness.store import migrations, registering
 from robustness.store.connection import BUSY_SECONDS, Database, connect, read_url, shown, sqlite_file
 from robustness.store.schema import studies
-from robustness.store.studies import StudyStore
+from robustness.store.study_store import StudyStore
 
 
 class Store:

@@ -18,8 +18,8 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from robustness.errors import StoreError
 from robustness.store.buffer import Buffer, Record, read_spill, write_spill
 from robustness.store.connection import Database, complaint
-from robustness.store.saving import save
 from robustness.store.schema import trials
+from robustness.store.statements import save
 from robustness.trial import ENDED, EpochResult, Status, TrialKey
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0

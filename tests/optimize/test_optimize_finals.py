@@ -27,7 +27,7 @@ from robustness.numbering import number_of
 from robustness.optimize import NOTHING, search
 from robustness.optimize_display import print_results
 from robustness.store import open_store
-from robustness.store.studies import StudyStore
+from robustness.store.study_store import StudyStore
 from robustness.study.study import Study, make_study
 from robustness.trainables.classification.final_training import measures_on_test
 from robustness.trainables.classification.saved_model import load_model, save_predictions

@@ -15,8 +15,8 @@ from robustness.store import encoding
 from robustness.store.connection import Database, file_beside
 from robustness.store.locks import sweep_lock
 from robustness.store.registering import add_trials, next_position
-from robustness.store.saving import TO_DO, reopen, upsert
 from robustness.store.schema import MEASURES, configurations, epochs, notes, predictions, studies, trials
+from robustness.store.statements import TO_DO, reopen, upsert
 from robustness.store.writer import Writer
 from robustness.trial import EpochResult, Status, Trial, TrialKey
 
