@@ -27,8 +27,8 @@ import store
 from results import Result, parser, show
 from simulated_trials import trials
 
-from robustness.execution import Ending, Started, Terms
-from robustness.execution.connection import connected
+from robustness.execution.protocol import Ending, Started, Terms
+from robustness.execution.ray_session import connected
 from robustness.execution.tune import TuneExecutor
 from robustness.store import open_store
 from robustness.trial import EpochResult, TrialKey

@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from results import Result, parser, show
 
-from robustness.execution import Ending, Started, Terms
-from robustness.execution.connection import connected
+from robustness.execution.protocol import Ending, Started, Terms
+from robustness.execution.ray_session import connected
 from robustness.execution.tune import TuneExecutor
 from robustness.plan import make_plan
 from robustness.store import open_store

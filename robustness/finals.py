@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robustness.ensembles import FROM_MEMBERS, combine, final_counts, members_of, size_of
-from robustness.execution import Executor, never
+from robustness.execution.protocol import Executor, never
 from robustness.numbering import arm_places, number_of, read_number
 from robustness.optimize import NOTHING, runs_in, search_of, trial_of
 from robustness.outcomes import UNTRAINED_NOTE, Judge

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from robustness.ensembles import members_of
-from robustness.execution import Ending, Executor, Started, never
+from robustness.execution.protocol import Ending, Executor, Started, never
 from robustness.numbering import arm_places, number_of, read_number
 from robustness.optuna_tables import OptunaTables, optuna_tables
 from robustness.outcomes import UNTRAINED_NOTE, Judge

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from robustness.execution import Started
+from robustness.execution.protocol import Started
 from robustness.optimize import search_of
 from robustness.outcomes import Outcome
 from robustness.proposals import Run

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from robustness.execution import Started
+from robustness.execution.protocol import Started
 from robustness.outcomes import UNTRAINED_NOTE, Judge, Outcome
 from robustness.trial import ENDED, WITHOUT_RESULT, EpochResult, Status, TrialKey
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from robustness.errors import StudyFileError
-from robustness.execution import Ending, Executor, Share, Started, Terms, never
+from robustness.execution.protocol import Ending, Executor, Share, Started, Terms, never
 from robustness.outcomes import UNTRAINED_NOTE, Judge, Outcome, judged_epoch
 from robustness.plan import Plan
 from robustness.stopping import StoppingRule, pair_shows
@@ -215,7 +215,7 @@ def terms_of(study: Study) -> Terms:
     def share(trial: Trial) -> Share:
         gpu = resources.gpu
         if gpu == "auto":
-            from robustness.execution.gpu import estimated_share
+            from robustness.execution.gpu_share import estimated_share
 
             gpu = estimated_share(trial)
         return Share(resources.cpu, gpu, resources.memory or 0.0)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustness.errors import RobustnessError
-from robustness.execution import Ending, Executor, Started
+from robustness.execution.protocol import Ending, Executor, Started
 from robustness.streams import Streams
 from robustness.trial import EpochResult, Trial, TrialKey
 

@@ -17,7 +17,7 @@ torch.set_num_threads(1)
 @pytest.fixture(scope="session")
 def local_ray() -> Iterator[None]:
     """A Ray with 4 CPUs and 2 logical GPUs, whatever this machine has, for all tests of the session that need one."""
-    from robustness.execution.connection import connected
+    from robustness.execution.ray_session import connected
 
     with connected(cpus=4, gpus=2):
         yield

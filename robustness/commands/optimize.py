@@ -78,7 +78,7 @@ def _optimize(
     arguments: argparse.Namespace,
     interruption: Interruption,
 ) -> None:
-    from robustness.execution import StartInterrupted
+    from robustness.execution.protocol import StartInterrupted
     from robustness.finals import is_done, train_finals
     from robustness.optimize import search, typical_trial
     from robustness.optimize_display import FinalLines, SearchLines

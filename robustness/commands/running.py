@@ -13,7 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from robustness.execution import Executor
+    from robustness.execution.protocol import Executor
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from robustness.commands.running import Interruption
-    from robustness.execution import Executor
+    from robustness.execution.protocol import Executor
     from robustness.plan import Plan
     from robustness.store.study_store import StudyStore
     from robustness.study.study import Study
@@ -107,7 +107,7 @@ def _sweep(
     only: Sequence[TrialKey],
     interruption: Interruption,
 ) -> Swept:
-    from robustness.execution import StartInterrupted
+    from robustness.execution.protocol import StartInterrupted
     from robustness.progress import Display, Progress
     from robustness.sweep import Swept, sweep, terms_of
     from robustness.winners import plan_winners

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from robustness.errors import Diverged, RobustnessError
-from robustness.execution import Ending
+from robustness.execution.protocol import Ending
 from robustness.trial import EpochResult, Trial, find_trainable
 
 _OUT_OF_MEMORY = (

@@ -10,8 +10,8 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
-from robustness.execution import Ending, Observer, Started, Terms, never, uses_torch
 from robustness.execution.attempts import attempt, has_gpu, only_given_gpus, this_worker, timed_out, use_threads
+from robustness.execution.protocol import Ending, Observer, Started, Terms, never, uses_torch
 from robustness.trial import EpochResult, Trial
 
 

@@ -23,9 +23,9 @@ from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.schedulers import FIFOScheduler
 from ray.tune.search import Searcher
 
-from robustness.execution import Ending, Observer, Started, StartInterrupted, Terms, never, uses_task
 from robustness.execution.attempts import timed_out
-from robustness.execution.connection import cluster, connected, environment
+from robustness.execution.protocol import Ending, Observer, Started, StartInterrupted, Terms, never, uses_task
+from robustness.execution.ray_session import cluster, connected, environment
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
 from robustness.trial import EpochResult, Trial
 
@@ -80,7 +80,7 @@ class _Run:
             return None
         name = repr(sorted(trial.task.items()))
         if name not in self._data:
-            from robustness.execution.data import share
+            from robustness.execution.shared_data import share
 
             self._data[name] = share(trial.task)
         return self._data[name]
@@ -288,7 +288,7 @@ class TuneExecutor:
     def _data_bytes(self, trial: Trial) -> int:
         if not self.share_data or not uses_task(trial) or ray.is_initialized() or self.address:
             return 0
-        from robustness.execution.data import size
+        from robustness.execution.shared_data import size
 
         return size(trial.task)
 

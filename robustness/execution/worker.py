@@ -16,8 +16,8 @@ from typing import Any
 import ray
 from ray import tune
 
-from robustness.execution import Ending, Share, Started, uses_torch
 from robustness.execution.attempts import attempt, has_gpu, only_given_gpus, this_worker, use_threads
+from robustness.execution.protocol import Ending, Share, Started, uses_torch
 from robustness.trial import EpochResult, Trial
 
 EVENT = "event"
@@ -109,7 +109,7 @@ def _events(assignment: Assignment) -> Iterator[Started | EpochResult | Ending]:
     _take_share_of_gpu(assignment.share.gpu)
     try:
         if assignment.data is not None:
-            from robustness.execution.data import provide
+            from robustness.execution.shared_data import provide
 
             provide(assignment.trial.task, assignment.data)
     except Exception as error:

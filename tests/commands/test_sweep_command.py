@@ -196,7 +196,7 @@ def test_a_wrong_trial_or_number_of_workers_exits_2_and_writes_nothing(tmp_path:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://somewhere:10001"])
 def test_a_cluster_that_is_not_there_is_said_at_once(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from robustness.execution.connection import RayError, connected
+    from robustness.execution.ray_session import RayError, connected
 
     monkeypatch.setattr("ray.is_initialized", lambda: False)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from robustness.execution.gpu import needed_bytes
+from robustness.execution.gpu_share import needed_bytes
 from robustness.optimize import as_searched, trial_of
 from robustness.study.study import load_study
 from robustness.tasks import provide_task

@@ -19,8 +19,8 @@ from support.trainables import wait_for
 
 import robustness
 from robustness.errors import RobustnessError
-from robustness.execution import Executor
 from robustness.execution.inline import InlineExecutor
+from robustness.execution.protocol import Executor
 from robustness.execution.tune import TuneExecutor
 from robustness.finals import winners
 from robustness.numbering import BLOCK

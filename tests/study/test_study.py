@@ -19,7 +19,7 @@ from robustness.errors import (
     StudyFileError,
     TaskError,
 )
-from robustness.execution import uses_task
+from robustness.execution.protocol import uses_task
 from robustness.plan import make_plan
 from robustness.study.bundled import bundled_names
 from robustness.study.study import Arm, Study, differences, extends, load_study, make_study

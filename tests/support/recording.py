@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robustness.execution import Ending, Started
+from robustness.execution.protocol import Ending, Started
 from robustness.trial import EpochResult, TrialKey
 
 

@@ -9,8 +9,8 @@ from support.studies import results, store_url, write_study
 from support.trials import SMALL_TASK
 
 from robustness.errors import RobustnessError, StoreError
-from robustness.execution import Executor, Started
 from robustness.execution.inline import InlineExecutor
+from robustness.execution.protocol import Executor, Started
 from robustness.execution.tune import TuneExecutor
 from robustness.plan import make_plan
 from robustness.store import open_store

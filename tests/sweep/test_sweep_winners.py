@@ -17,8 +17,8 @@ from support.trainables import number
 from report.analysis import analyse
 from robustness.cli import main
 from robustness.errors import RobustnessError
-from robustness.execution import Executor, never
 from robustness.execution.inline import InlineExecutor
+from robustness.execution.protocol import Executor, never
 from robustness.execution.tune import TuneExecutor
 from robustness.plan import make_plan
 from robustness.progress import Progress

@@ -15,7 +15,7 @@ from typing import Any
 import ray
 
 from robustness.errors import RobustnessError
-from robustness.execution import StartInterrupted
+from robustness.execution.protocol import StartInterrupted
 
 _MEBIBYTE = 1 << 20
 CONNECT_SECONDS = 5.0

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from support.recording import Recording
 
-from robustness.execution import Share, Terms, never
 from robustness.execution.attempts import VISIBLE, is_out_of_memory
 from robustness.execution.inline import InlineExecutor
+from robustness.execution.protocol import Share, Terms, never
 from robustness.trial import EpochResult, Trial, TrialKey
 
 

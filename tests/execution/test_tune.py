@@ -11,8 +11,8 @@ from support.recording import Recording
 from support.trainables import wait_for
 from support.trials import regression_trial, write_linear_set
 
-from robustness.execution import Share, Started, Terms, never
 from robustness.execution.inline import InlineExecutor
+from robustness.execution.protocol import Share, Started, Terms, never
 from robustness.execution.tune import TuneExecutor
 from robustness.trial import EpochResult, Trial, TrialKey
 

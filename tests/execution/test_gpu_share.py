@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from support.trials import small_trial
 
-from robustness.execution.gpu import MOST_SHARES, estimated_share, needed_bytes, share_of
+from robustness.execution.gpu_share import MOST_SHARES, estimated_share, needed_bytes, share_of
 
 
 @pytest.mark.parametrize(
