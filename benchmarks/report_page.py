@@ -29,9 +29,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from results import Result, parser, show
 
-from robustness.plan import make_plan
 from robustness.store import open_store
 from robustness.study.study import make_study
+from robustness.sweep.plan import make_plan
 
 EPOCHS = 150
 MEASURED = ("validation_auc", "train_auc", "nll", "cross_entropy", "gradient_sd")

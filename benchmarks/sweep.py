@@ -29,10 +29,10 @@ from results import Result, parser, show
 from robustness.execution.protocol import Ending, Started, Terms
 from robustness.execution.ray_session import connected
 from robustness.execution.tune import TuneExecutor
-from robustness.plan import make_plan
 from robustness.store import open_store
 from robustness.study.study import load_study
-from robustness.sweep import sweep
+from robustness.sweep.plan import make_plan
+from robustness.sweep.sweep import sweep
 from robustness.trial import EpochResult, Trial, TrialKey
 
 LEAST_USE, MOST_OVERHEAD = 0.93, 0.1

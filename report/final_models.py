@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from report.frames import StudyFrames
 from report.search import search_results, staged
 from robustness import metrics
-from robustness.ensembles import MEMBERS
+from robustness.optimize.ensembles import MEMBERS
 from robustness.trial import TrialKey
 
 FROM_EPOCHS = ("seconds_per_epoch", "parameters", "chosen_epoch", "members")

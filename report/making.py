@@ -15,7 +15,7 @@ import yaml
 
 from report.figures.style import Numbers, text
 from report.frames import StudyFrames
-from robustness.ensembles import FROM_MEMBERS
+from robustness.optimize.ensembles import FROM_MEMBERS
 
 MAIN_PACKAGES = ("python", "robustness-study", "torch", "numpy", "pandas", "ray", "optuna")
 MOST_ERRORS = 50

@@ -15,8 +15,8 @@ import pandas as pd
 from report.frames import KEY, StudyFrames
 from robustness.statistics.means import mean_with_error
 from robustness.study.sections import Winners
+from robustness.sweep.winners import Tried, choose
 from robustness.trial import TrialKey
-from robustness.winners import Tried, choose
 
 TRAINABLE = "robustness.regression:train"
 MEASURES = ("test_rmse", "test_log_likelihood")

@@ -12,10 +12,10 @@ import pandas as pd
 from report.frames import StudyFrames
 from report.judging import OPEN
 from robustness.errors import SearchSpaceError
-from robustness.numbering import read_number
-from robustness.outcomes import OBJECTIVES
+from robustness.optimize.numbering import read_number
 from robustness.space.options import Branches, Choices, Options, Range
 from robustness.space.space import read_space
+from robustness.sweep.outcomes import OBJECTIVES
 
 
 def search_results(frames: StudyFrames) -> dict[str, Any] | None:

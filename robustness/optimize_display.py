@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from robustness.execution.protocol import Started
-from robustness.optimize import search_of
-from robustness.outcomes import Outcome
-from robustness.proposals import Run
+from robustness.optimize.proposals import Run
+from robustness.optimize.search import search_of
 from robustness.store.study_store import StudyStore
 from robustness.study.search import objective
 from robustness.study.study import Study
+from robustness.sweep.outcomes import Outcome
 from robustness.trial import EpochResult, Status, TrialKey
 
 
@@ -55,7 +55,7 @@ class FinalLines:
 def print_results(study: Study, store: StudyStore) -> None:
     """The best run of each arm and, where there are final models, a table of them and what they show."""
     from report.analysis import analyse
-    from robustness.finals import winners
+    from robustness.optimize.final_models import winners
 
     for arm, run in winners(study, store).items():
         values = ", ".join(f"{name} {_cell(value)}" for name, value in run.hyperparameters.items())

@@ -18,9 +18,9 @@ from support.files import data_set
 
 from report.controls import mean, points, turned
 from report.words import p_words, share
-from robustness.plan import make_plan
 from robustness.store import open_store
 from robustness.study.study import load_study
+from robustness.sweep.plan import make_plan
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "results" / "deepdrid_robustness"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from report.figures.material import Material
 from report.figures.style import Numbers, Picture, Section, label_ends, panel, text
-from robustness.ensembles import FROM_MEMBERS
+from robustness.optimize.ensembles import FROM_MEMBERS
 
 MOST_BARS = 400
 MOST_WORKERS = 24

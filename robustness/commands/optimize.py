@@ -37,11 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     from robustness.cli import BAD_INPUT, DONE, INCOMPLETE, INTERRUPTED
     from robustness.commands.report import write_page
     from robustness.errors import StoreError, StudyFileError
-    from robustness.optimize import NOTHING
+    from robustness.optimize.search import NOTHING
+    from robustness.optimize.warm_starts import warm_starts
     from robustness.optimize_display import print_results
     from robustness.store import open_store
     from robustness.study.study import load_study
-    from robustness.warm_starts import warm_starts
 
     study = load_study(arguments.study, arguments.set)
     if study.search is None:
@@ -79,10 +79,10 @@ def _optimize(
     interruption: Interruption,
 ) -> None:
     from robustness.execution.protocol import StartInterrupted
-    from robustness.finals import is_done, train_finals
-    from robustness.optimize import search, typical_trial
+    from robustness.optimize.final_models import is_done, train_finals
+    from robustness.optimize.search import search, typical_trial
     from robustness.optimize_display import FinalLines, SearchLines
-    from robustness.sweep import terms_of
+    from robustness.sweep.sweep import terms_of
 
     if arguments.workers is None and arguments.ray_address is None:
         # Each proposal should know the runs before it, so none is made before a worker is free for it.

@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from robustness.plan import Plan
     from robustness.study.study import Study
+    from robustness.sweep.plan import Plan
 
 ROWS = 100
 """Longer tables are cut: nobody reads them, and --json has all."""
@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the plan; 0."""
-    from robustness.plan import make_plan
     from robustness.study.study import load_study
+    from robustness.sweep.plan import make_plan
 
     overrides = list(arguments.set)
     if arguments.configurations is not None:
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     _print_counts(study, plan)
     if len(study.arms) > 1:
-        from robustness.power import DISCORDANCE, sample_size_line
+        from robustness.sweep.power import DISCORDANCE, sample_size_line
 
         discordance = DISCORDANCE if arguments.discordance is None else arguments.discordance
         line = sample_size_line(len(plan.configurations), study.outcomes.primary, arguments.difference, discordance)
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _plan_search(study: Study, as_json: bool) -> int:
     """Print what `robustness optimize` would run."""
-    from robustness.search_plan import plan_search
+    from robustness.optimize.plan import plan_search
 
     found = plan_search(study)
     if as_json:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from robustness.commands.running import add_store_argument
 
 if TYPE_CHECKING:
-    from robustness.progress import Progress
-    from robustness.search_progress import SearchProgress
+    from robustness.optimize.progress import SearchProgress
     from robustness.store.study_store import StudyStore
+    from robustness.sweep.progress import Progress
 
 WATCH_EVERY = 2.0
 
@@ -44,10 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
 def progress_of(study: StudyStore) -> Progress | SearchProgress:
     """The progress of a study: pairs of a sweep, or runs and final models of a search."""
     if study.document().get("search"):
-        from robustness.search_progress import SearchProgress
+        from robustness.optimize.progress import SearchProgress
 
         return SearchProgress.of(study)
-    from robustness.progress import Progress
+    from robustness.sweep.progress import Progress
 
     return Progress.of(study)
 

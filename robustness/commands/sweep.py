@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from robustness.commands.running import Interruption
     from robustness.execution.protocol import Executor
-    from robustness.plan import Plan
     from robustness.store.study_store import StudyStore
     from robustness.study.study import Study
-    from robustness.sweep import Swept
+    from robustness.sweep.plan import Plan
+    from robustness.sweep.sweep import Swept
     from robustness.trial import TrialKey
 
 
@@ -50,10 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Sweep a study; the exit code says whether it is complete."""
     from robustness.cli import BAD_INPUT, INTERRUPTED
     from robustness.errors import StoreError, StudyFileError
-    from robustness.plan import make_plan
     from robustness.store import open_store
     from robustness.study.study import load_study
-    from robustness.sweep import read_keys
+    from robustness.sweep.plan import make_plan
+    from robustness.sweep.sweep import read_keys
 
     study = load_study(arguments.study, arguments.set)
     if study.search is not None:
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _reopen(store: StudyStore, quiet: bool) -> None:
     """Plan what ended without a result once more."""
     from robustness.errors import StudyFileError
-    from robustness.sweep import STOPPED_NOTE
+    from robustness.sweep.sweep import STOPPED_NOTE
     from robustness.trial import WITHOUT_RESULT
 
     if store.note(STOPPED_NOTE) is not None:
@@ -108,9 +108,9 @@ def _sweep(
     interruption: Interruption,
 ) -> Swept:
     from robustness.execution.protocol import StartInterrupted
-    from robustness.progress import Display, Progress
-    from robustness.sweep import Swept, sweep, terms_of
-    from robustness.winners import plan_winners
+    from robustness.sweep.progress import Display, Progress
+    from robustness.sweep.sweep import Swept, sweep, terms_of
+    from robustness.sweep.winners import plan_winners
 
     if not only:
         # A sweep that was killed after the plan's last trial has its winners still to choose.
@@ -129,11 +129,11 @@ def prepare_judgement(
     study: Study, plan: Plan, store: StudyStore, executor: Executor, interruption: Interruption, quiet: bool
 ) -> None:
     """Find out, once, what a trial has to beat, where the study does not say so itself."""
-    from robustness.outcomes import UNTRAINED_NOTE
+    from robustness.sweep.outcomes import UNTRAINED_NOTE
 
     if study.outcomes.learned_nothing.below is not None or store.note(UNTRAINED_NOTE) is not None:
         return
-    from robustness.untrained import untrained_note
+    from robustness.sweep.untrained import untrained_note
 
     guessing = study.outcomes.learned_nothing.no_better_than_guessing is not None
     if not quiet:
@@ -164,7 +164,7 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
     from robustness.cli import DONE, INCOMPLETE, INTERRUPTED
     from robustness.execution.inline import InlineExecutor
     from robustness.reproduction import Printer
-    from robustness.sweep import terms_of
+    from robustness.sweep.sweep import terms_of
 
     printer = Printer(study.outcomes.metric)
     trials = (plan.trial(key) for key in keys)

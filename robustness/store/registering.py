@@ -30,7 +30,7 @@ class StudyLike(Protocol):
 
 
 class PlanLike(Protocol):
-    """What the store needs of a `robustness.plan.Plan`: the trials, in running order."""
+    """What the store needs of a `robustness.sweep.plan.Plan`: the trials, in running order."""
 
     @property
     def trials(self) -> Sequence[Trial]: ...

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from robustness.errors import StudyFileError, one_of
-from robustness.outcomes import OBJECTIVES
 from robustness.study.sections import Search
+from robustness.sweep.outcomes import OBJECTIVES
 
 if TYPE_CHECKING:
     from robustness.space.space import Space

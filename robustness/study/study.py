@@ -46,8 +46,8 @@ from robustness.study.sections import (
 )
 from robustness.study.validation import first_fault
 from robustness.study.yaml_reader import read_file, shown
+from robustness.sweep.winners import check_winners
 from robustness.trial import BUILT_IN_TRAINABLE, MOVED, find_trainable
-from robustness.winners import check_winners
 
 if TYPE_CHECKING:
     from robustness.trainables.classification.options import TrainingOptions

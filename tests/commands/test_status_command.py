@@ -8,10 +8,10 @@ import pytest
 from support.studies import store_url, write_study
 
 from robustness.cli import main
-from robustness.plan import make_plan
-from robustness.progress import Display, Progress, in_words
 from robustness.store import open_store
 from robustness.study.study import load_study
+from robustness.sweep.plan import make_plan
+from robustness.sweep.progress import Display, Progress, in_words
 from robustness.trial import EpochResult, TrialKey
 
 

@@ -14,10 +14,10 @@ from support.studies import store_url
 
 import robustness
 from robustness.cli import main
-from robustness.numbering import BLOCK, FINALS_FROM
-from robustness.optimize import NOTHING, trial_of
-from robustness.search_plan import plan_search
-from robustness.search_progress import SearchProgress
+from robustness.optimize.numbering import BLOCK, FINALS_FROM
+from robustness.optimize.plan import plan_search
+from robustness.optimize.progress import SearchProgress
+from robustness.optimize.search import NOTHING, trial_of
 from robustness.store import open_store
 from robustness.study.study import load_study
 from robustness.trial import EpochResult, TrialKey

@@ -13,9 +13,9 @@ from support.studies import results, store_url, write_study
 from support.trainables import wait_for
 
 from robustness.cli import main
-from robustness.plan import make_plan
 from robustness.store import open_store
 from robustness.study.study import load_study
+from robustness.sweep.plan import make_plan
 from robustness.trial import ENDED
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from report.frames import load_frames
 from report.judging import judge, thresholds
 from robustness.store import StudyStore, open_store
 
-outcomes = pytest.importorskip("robustness.outcomes", reason="the sweep is not part of this tree yet")
+outcomes = pytest.importorskip("robustness.sweep.outcomes", reason="the sweep is not part of this tree yet")
 
 
 @pytest.mark.parametrize("kind", ["mixed", "untrained"])

@@ -17,9 +17,9 @@ from report.frames import load_frames
 from report.headline import headline
 from report.page import render
 from robustness.cli import main
-from robustness.plan import make_plan
 from robustness.store import open_store
 from robustness.study.study import load_study
+from robustness.sweep.plan import make_plan
 
 ARMS = ["mfvi", "radial", "radial_uncorrected"]
 

@@ -20,8 +20,8 @@ from report.figures import make_material
 from report.figures.material import Material
 from report.page import render
 from robustness import metrics
-from robustness.numbering import arm_places, number_of
-from robustness.optimize import NOTHING, trial_of
+from robustness.optimize.numbering import arm_places, number_of
+from robustness.optimize.search import NOTHING, trial_of
 from robustness.store import Store, open_store
 from robustness.trainables.classification.final_training import measures_on_test
 

@@ -180,7 +180,7 @@ def test_a_running_study_says_that_it_is_incomplete(awkward: Callable[[str], Any
 
 
 def test_a_report_can_be_written_while_a_sweep_writes(store: Store, tmp_path: Path) -> None:
-    from robustness.plan import make_plan
+    from robustness.sweep.plan import make_plan
 
     study = made_study(configurations=4)
     plan = make_plan(study)

@@ -18,10 +18,10 @@ from report.headline import headline
 from report.page import render
 from report.regression import implied
 from robustness.cli import main
-from robustness.plan import make_plan
 from robustness.statistics.means import mean_with_error
 from robustness.store import open_store
 from robustness.study.study import load_study
+from robustness.sweep.plan import make_plan
 
 FIGURES = {
     "test_rmse": {"yacht": {"mfvi": [5.0, 0.1], "radial": [0.1, 0.01]}},

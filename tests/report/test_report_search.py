@@ -13,8 +13,8 @@ from report.configuration_table import configuration_table
 from report.figures import draw_sections, make_material
 from report.page import render
 from robustness.execution.inline import InlineExecutor
-from robustness.finals import train_finals, winners
-from robustness.optimize import NOTHING, search
+from robustness.optimize.final_models import train_finals, winners
+from robustness.optimize.search import NOTHING, search
 from robustness.store import Store, open_store
 from robustness.trial import Status
 

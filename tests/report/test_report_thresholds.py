@@ -8,7 +8,7 @@ import pytest
 from robustness.statistics.thresholds import upper_point
 from robustness.trainables.classification.evaluation import auc
 
-untrained = pytest.importorskip("robustness.untrained", reason="the sweep is not part of this tree yet")
+untrained = pytest.importorskip("robustness.sweep.untrained", reason="the sweep is not part of this tree yet")
 
 LABELS = np.array([1, 1, 0, 0, 1, 0, 0, 1])
 PATIENTS = np.array([7, 7, 7, 2, 3, 3, 9, 9])

@@ -10,9 +10,9 @@ from sqlalchemy import exc, insert, text
 from support.store_samples import RADIAL, SamplePlan, SampleStudy, epoch, plan_of
 
 from robustness.errors import StoreError
-from robustness.plan import make_plan
 from robustness.store import Store, StudyStore, provenance, schema
 from robustness.study.study import load_study
+from robustness.sweep.plan import make_plan
 from robustness.trial import TrialKey
 
 

@@ -20,9 +20,9 @@ from robustness.errors import (
     TaskError,
 )
 from robustness.execution.protocol import uses_task
-from robustness.plan import make_plan
 from robustness.study.bundled import bundled_names
 from robustness.study.study import Arm, Study, differences, extends, load_study, make_study
+from robustness.sweep.plan import make_plan
 
 BUNDLED = ("quickstart", "retinopathy_robustness", "retinopathy_vgg", "training_dynamics")
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustness.finals import final_trials, make_ensembles
-from robustness.numbering import arm_places, number_of
-from robustness.optimize import NOTHING, as_searched, searched_arms, trial_of
+from robustness.optimize.final_models import final_trials, make_ensembles
+from robustness.optimize.numbering import arm_places, number_of
+from robustness.optimize.search import NOTHING, as_searched, searched_arms, trial_of
 from robustness.store import Store, StudyStore
 from robustness.study.study import Study, make_study
 from robustness.trial import EpochResult, Status, Trial

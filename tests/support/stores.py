@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from robustness.plan import make_plan
 from robustness.store import Store, StudyStore
 from robustness.study.arms import Arm
 from robustness.study.study import Study, make_study
+from robustness.sweep.plan import make_plan
 from robustness.trial import EpochResult, Status, Trial
 
 WIDE_SPACE: dict[str, Any] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from robustness.execution.inline import InlineExecutor
-from robustness.plan import make_plan
 from robustness.store import Store, StudyStore
 from robustness.study.study import Study, make_study
-from robustness.sweep import sweep
+from robustness.sweep.plan import make_plan
+from robustness.sweep.sweep import sweep
 from robustness.trial import EpochResult, Trial, find_trainable
 
 BUBBLE: dict[str, Any] = {

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta
 
-from robustness.stopping import Evidence, StoppingRule, evidence, excludes_zero, first_decision, pair_shows
+from robustness.sweep.stopping import Evidence, StoppingRule, evidence, excludes_zero, first_decision, pair_shows
 
 SWEEPS = 1000
 LEVEL = 0.05

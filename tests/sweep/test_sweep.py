@@ -12,10 +12,10 @@ from robustness.errors import RobustnessError, StoreError
 from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor, Started
 from robustness.execution.tune import TuneExecutor
-from robustness.plan import make_plan
 from robustness.store import open_store
 from robustness.study.study import load_study
-from robustness.sweep import STOPPED_NOTE, Recorder, Swept, read_keys, sweep
+from robustness.sweep.plan import make_plan
+from robustness.sweep.sweep import STOPPED_NOTE, Recorder, Swept, read_keys, sweep
 from robustness.trial import EpochResult, TrialKey
 
 

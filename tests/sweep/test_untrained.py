@@ -10,11 +10,11 @@ from scipy.stats import norm
 from support.trials import SMALL_TASK
 
 from robustness.execution.inline import InlineExecutor
-from robustness.plan import Plan, make_plan
 from robustness.study.study import Study, load_study
+from robustness.sweep.plan import Plan, make_plan
+from robustness.sweep.untrained import NETWORKS, Scored, best_of_permuted, chosen, extrapolated, untrained_note
 from robustness.trainables.classification.evaluation import auc
 from robustness.trainables.classification.training import Run
-from robustness.untrained import NETWORKS, Scored, best_of_permuted, chosen, extrapolated, untrained_note
 
 
 def small_study(folder: Path, **changes: object) -> tuple[Study, Plan]:
@@ -59,8 +59,8 @@ def test_the_score_of_two_draws_stands_for_the_best_of_all_evaluations(tmp_path:
 
 
 def test_the_note_depends_on_the_study_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robustness.untrained.NETWORKS", 24)
-    monkeypatch.setattr("robustness.untrained.SCORINGS", 200)
+    monkeypatch.setattr("robustness.sweep.untrained.NETWORKS", 24)
+    monkeypatch.setattr("robustness.sweep.untrained.SCORINGS", 200)
     study, plan = small_study(tmp_path, sampling={"strategy": "grid", "seed": 4})
     first, second = (untrained_note(study, plan, InlineExecutor(), lambda: False) for _ in range(2))
     assert first == second
@@ -100,9 +100,9 @@ def test_pictures_of_one_patient_make_luck_wider() -> None:
 
 
 def test_guesses_alone_need_no_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robustness.untrained.SCORINGS", 200)
+    monkeypatch.setattr("robustness.sweep.untrained.SCORINGS", 200)
     rules = ({"no_better_than_untrained": 0.1}, {"no_better_than_guessing": 0.1})
-    monkeypatch.setattr("robustness.untrained.NETWORKS", 24)
+    monkeypatch.setattr("robustness.sweep.untrained.NETWORKS", 24)
     notes = []
     for rule in rules:
         study, plan = small_study(tmp_path, outcomes={"learned_nothing": rule, "good": {"at_least": 0.9}})

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from robustness.errors import RobustnessError, TaskError
-from robustness.plan import make_plan
 from robustness.study.study import Study, load_study, make_study
+from robustness.sweep.plan import make_plan
 from robustness.trainables.continual.fashion_mnist import CHECKSUMS
 from robustness.trainables.continual.options import ARMS
 

@@ -9,8 +9,8 @@ import pytest
 from support.files import data_set
 
 from robustness.errors import RobustnessError, TaskError
-from robustness.plan import make_plan
 from robustness.study.study import Study, load_study, make_study
+from robustness.sweep.plan import make_plan
 from robustness.trainables.regression.data_sets import DATA_SETS
 
 

@@ -14,8 +14,8 @@ from report.figures import make_material, make_sections
 from report.gradient_noise import explosion, with_error
 from report.headline import headline
 from report.page import render
-from robustness.plan import make_plan
 from robustness.store import open_store
+from robustness.sweep.plan import make_plan
 
 
 def test_a_soap_bubble_is_drawn_from_the_store_and_speaks_for_itself(tmp_path: Path) -> None:

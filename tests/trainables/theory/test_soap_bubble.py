@@ -10,8 +10,8 @@ from scipy import stats
 from support.theory_studies import BUBBLE, results, study
 
 from robustness.errors import RobustnessError
-from robustness.plan import make_plan
 from robustness.study.study import load_study
+from robustness.sweep.plan import make_plan
 from robustness.trainables.theory.soap_bubble import AT_ONCE, draws
 
 

@@ -9,7 +9,7 @@ from support.branin import branin_document, branin_study
 
 from robustness.cli import main
 from robustness.errors import RobustnessError
-from robustness.search_plan import plan_search
+from robustness.optimize.plan import plan_search
 from robustness.study.search import objective
 from robustness.study.study import extends, load_study, make_study
 

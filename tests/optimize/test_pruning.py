@@ -22,11 +22,11 @@ from robustness.errors import RobustnessError
 from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor
 from robustness.execution.tune import TuneExecutor
-from robustness.finals import winners
-from robustness.numbering import BLOCK
-from robustness.optimize import NOTHING, runs_in, search
-from robustness.proposals import Run, frozen, quiet
-from robustness.pruning import unreached_median
+from robustness.optimize.final_models import winners
+from robustness.optimize.numbering import BLOCK
+from robustness.optimize.proposals import Run, frozen, quiet
+from robustness.optimize.pruning import unreached_median
+from robustness.optimize.search import NOTHING, runs_in, search
 from robustness.store import open_store
 from robustness.study.sections import Pruning
 from robustness.study.study import Study, extends

@@ -6,7 +6,7 @@ import pytest
 from support.branin import branin_study, score
 
 from robustness.execution.tune import TuneExecutor
-from robustness.optimize import NOTHING, search
+from robustness.optimize.search import NOTHING, search
 from robustness.store import open_store
 
 

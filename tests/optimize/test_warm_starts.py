@@ -8,13 +8,13 @@ from support.branin import SPACE, branin_study, score
 
 from robustness.errors import StoreError
 from robustness.execution.inline import InlineExecutor
-from robustness.optimize import NOTHING, search
-from robustness.plan import make_plan
+from robustness.optimize.search import NOTHING, search
+from robustness.optimize.warm_starts import fitted, warm_starts
 from robustness.space.space import read_space
 from robustness.store import Store, open_store
 from robustness.study.study import Study
-from robustness.sweep import sweep
-from robustness.warm_starts import fitted, warm_starts
+from robustness.sweep.plan import make_plan
+from robustness.sweep.sweep import sweep
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from robustness.ensembles import final_counts, members_of, size_of
+from robustness.optimize.ensembles import final_counts, members_of, size_of
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range
 from robustness.study.search import objective
 from robustness.study.study import Study

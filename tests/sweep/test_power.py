@@ -8,7 +8,7 @@ import math
 import pytest
 from scipy import stats
 
-from robustness.power import mcnemar_power, pairs_needed, sample_size_line, smallest_difference
+from robustness.sweep.power import mcnemar_power, pairs_needed, sample_size_line, smallest_difference
 
 
 def power_by_enumeration(pairs: int, difference: float, discordance: float) -> float:

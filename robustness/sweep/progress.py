@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from robustness.execution.protocol import Started
-from robustness.outcomes import UNTRAINED_NOTE, Judge, Outcome
+from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge, Outcome
 from robustness.trial import ENDED, WITHOUT_RESULT, EpochResult, Status, TrialKey
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Progress:
         if document.get("winners"):
             # Not needed by other studies, of which it would make `status` slower.
             from robustness.study.sections import Winners
-            from robustness.winners import to_follow
+            from robustness.sweep.winners import to_follow
 
             terms = Winners.model_validate(document["winners"])
             progress.winners = to_follow(terms, len(document["arms"]), store.configurations().values())
@@ -237,7 +237,7 @@ def running_json(running: Mapping[TrialKey, EpochResult | None]) -> list[dict[st
 
 
 class Display:
-    """Shows a `Progress` while a sweep runs; a `SweepWatcher` of `robustness.sweep`, and a context."""
+    """Shows a `Progress` while a sweep runs; a `SweepWatcher` of `robustness.sweep.sweep`, and a context."""
 
     def __init__(self, progress: Progress, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.progress = progress

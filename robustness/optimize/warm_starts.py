@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from robustness.errors import StoreError
-from robustness.optimize import search_of, searched_arms
-from robustness.proposals import parameters_of
+from robustness.optimize.proposals import parameters_of
+from robustness.optimize.search import search_of, searched_arms
 from robustness.space.options import Branches, Choices, Constant, Options, Range, Scalar
 from robustness.store import Store
 from robustness.store.study_store import StudyStore

@@ -12,16 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robustness.ensembles import FROM_MEMBERS, combine, final_counts, members_of, size_of
 from robustness.execution.protocol import Executor, never
-from robustness.numbering import arm_places, number_of, read_number
-from robustness.optimize import NOTHING, runs_in, search_of, trial_of
-from robustness.outcomes import UNTRAINED_NOTE, Judge
-from robustness.proposals import Run
+from robustness.optimize.ensembles import FROM_MEMBERS, combine, final_counts, members_of, size_of
+from robustness.optimize.numbering import arm_places, number_of, read_number
+from robustness.optimize.proposals import Run
+from robustness.optimize.search import NOTHING, runs_in, search_of, trial_of
 from robustness.store.study_store import StudyStore
 from robustness.study.search import objective
 from robustness.study.study import Study
-from robustness.sweep import Decision, Recorder, Watcher, terms_of, with_checkpoint
+from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
+from robustness.sweep.sweep import Decision, Recorder, Watcher, terms_of, with_checkpoint
 from robustness.trial import FINAL_TRAINABLE, EpochResult, Trial, TrialKey
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from support.trials import SMALL_TASK
 
 from robustness import metrics
 from robustness.cli import main
-from robustness.ensembles import combine, final_counts, members_of
 from robustness.execution.inline import InlineExecutor
-from robustness.finals import (
+from robustness.optimize.ensembles import combine, final_counts, members_of
+from robustness.optimize.final_models import (
     final_measures,
     final_trials,
     is_done,
@@ -23,8 +23,8 @@ from robustness.finals import (
     train_finals,
     winners,
 )
-from robustness.numbering import number_of
-from robustness.optimize import NOTHING, search
+from robustness.optimize.numbering import number_of
+from robustness.optimize.search import NOTHING, search
 from robustness.optimize_display import print_results
 from robustness.store import open_store
 from robustness.store.study_store import StudyStore

@@ -12,8 +12,8 @@ import pytest
 from support.branin import branin, branin_study, score
 
 from robustness.execution.inline import InlineExecutor
-from robustness.optimize import NOTHING, search
-from robustness.proposals import Run
+from robustness.optimize.proposals import Run
+from robustness.optimize.search import NOTHING, search
 from robustness.store import Store, open_store
 from robustness.study.study import Study
 

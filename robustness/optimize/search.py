@@ -13,20 +13,20 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
-from robustness.ensembles import members_of
 from robustness.execution.protocol import Ending, Executor, Started, never
-from robustness.numbering import arm_places, number_of, read_number
-from robustness.optuna_tables import OptunaTables, optuna_tables
-from robustness.outcomes import UNTRAINED_NOTE, Judge
-from robustness.plan import Plan
-from robustness.proposals import Run, propose
-from robustness.pruning import unreached_median
+from robustness.optimize.ensembles import members_of
+from robustness.optimize.numbering import arm_places, number_of, read_number
+from robustness.optimize.optuna_mirror import OptunaTables, optuna_tables
+from robustness.optimize.proposals import Run, propose
+from robustness.optimize.pruning import unreached_median
 from robustness.space.options import Scalar
 from robustness.store.study_store import StudyStore
 from robustness.study.search import objective
 from robustness.study.sections import Search
 from robustness.study.study import Study
-from robustness.sweep import Decision, Recorder, checkpoint_folder, terms_of, with_checkpoint
+from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
+from robustness.sweep.plan import Plan
+from robustness.sweep.sweep import Decision, Recorder, checkpoint_folder, terms_of, with_checkpoint
 from robustness.trial import ENDED, EpochResult, Trial, TrialKey
 
 NOTHING = Plan("", (), (), None, None)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from robustness.execution.gpu_share import needed_bytes
-from robustness.optimize import as_searched, trial_of
+from robustness.optimize.search import as_searched, trial_of
 from robustness.study.study import load_study
 from robustness.tasks import provide_task
 from robustness.tasks.data import Split, TaskData

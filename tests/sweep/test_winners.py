@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustness.study.sections import Winners
+from robustness.sweep.winners import Place, Tried, choose, further_trials, to_follow
 from robustness.trial import Trial, TrialKey
-from robustness.winners import Place, Tried, choose, further_trials, to_follow
 
 TERMS = Winners(by="data_set", replicates=4, fewer={"protein": 2})
 CONFIGURATIONS: list[dict[str, Any]] = [

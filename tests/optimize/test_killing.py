@@ -11,8 +11,8 @@ from support.trainables import wait_for
 
 import robustness
 from robustness.execution.inline import InlineExecutor
-from robustness.numbering import BLOCK
-from robustness.optimize import NOTHING, runs_in, search
+from robustness.optimize.numbering import BLOCK
+from robustness.optimize.search import NOTHING, runs_in, search
 from robustness.store import open_store
 from robustness.trial import TrialKey
 

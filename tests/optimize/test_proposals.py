@@ -8,7 +8,7 @@ import pytest
 from optuna.trial import TrialState
 from support.branin import SPACE, score
 
-from robustness.proposals import Run, frozen, parameters_of, propose, state_of
+from robustness.optimize.proposals import Run, frozen, parameters_of, propose, state_of
 from robustness.space.space import read_space
 from robustness.study.sections import Search
 

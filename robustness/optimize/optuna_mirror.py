@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import URL, event
 from sqlalchemy.exc import SQLAlchemyError
 
-from robustness.proposals import Run, frozen, quiet
+from robustness.optimize.proposals import Run, frozen, quiet
 from robustness.space.space import Space
 from robustness.store.connection import BUSY_SECONDS, sqlite_file
 from robustness.trial import ENDED

@@ -27,9 +27,9 @@ from robustness.study.sections import Winners
 from robustness.trial import ENDED, Trial, TrialKey
 
 if TYPE_CHECKING:
-    from robustness.plan import Plan
     from robustness.store.study_store import StudyStore
     from robustness.study.study import Study
+    from robustness.sweep.plan import Plan
 
 Value: TypeAlias = str | int | float | bool | None
 

@@ -10,14 +10,14 @@ from typing import Any, Protocol
 
 from robustness.errors import StudyFileError
 from robustness.execution.protocol import Ending, Executor, Share, Started, Terms, never
-from robustness.outcomes import UNTRAINED_NOTE, Judge, Outcome, judged_epoch
-from robustness.plan import Plan
-from robustness.stopping import StoppingRule, pair_shows
 from robustness.store.study_store import StudyStore
 from robustness.store.writer import Writer
 from robustness.study.study import Study
+from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge, Outcome, judged_epoch
+from robustness.sweep.plan import Plan
+from robustness.sweep.stopping import StoppingRule, pair_shows
+from robustness.sweep.winners import plan_winners
 from robustness.trial import WITHOUT_RESULT, EpochResult, Status, Trial, TrialKey
-from robustness.winners import plan_winners
 
 STOPPED_NOTE = "stopped"
 """The note of a study that was ended early on evidence: pairs, difference, low, high, level, outcome."""

@@ -31,8 +31,8 @@ from robustness.streams import Streams
 from robustness.trial import EpochResult, Trial, TrialKey
 
 if TYPE_CHECKING:
-    from robustness.plan import Plan
     from robustness.study.study import Study
+    from robustness.sweep.plan import Plan
     from robustness.trainables.classification.batches import Pictures
 
 NETWORKS = 200
@@ -41,7 +41,7 @@ NETWORKS_AT_ONCE = 5
 """How many of them are one piece of work for a worker."""
 SCORINGS = 20_000
 """How many random scorings the permutations make, in groups of as many as a trial has evaluations."""
-SCORER = "robustness.untrained:score"
+SCORER = "robustness.sweep.untrained:score"
 REPLICATE = -1
 """The replicate of an untrained network in the keys of random streams: none of a trial's."""
 
@@ -58,7 +58,7 @@ class Scored:
 
 def untrained_note(study: Study, plan: Plan, executor: Executor, stop: Callable[[], bool]) -> dict[str, Any] | None:
     """The scores of untrained networks and the threshold made of them, for the store; None if it was stopped."""
-    from robustness.sweep import terms_of
+    from robustness.sweep.sweep import terms_of
 
     if study.outcomes.learned_nothing.no_better_than_guessing is not None:
         return make_note(study, [])

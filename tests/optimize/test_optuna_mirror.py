@@ -17,9 +17,9 @@ from support.branin import branin_study
 from support.databases import optuna_storage
 
 from robustness.execution.inline import InlineExecutor
-from robustness.optimize import NOTHING, search
-from robustness.optuna_tables import optuna_tables
-from robustness.proposals import Run, quiet
+from robustness.optimize.optuna_mirror import optuna_tables
+from robustness.optimize.proposals import Run, quiet
+from robustness.optimize.search import NOTHING, search
 from robustness.store import open_store
 from robustness.store.connection import read_url
 from robustness.store.migrations import REVISIONS, version

@@ -9,8 +9,8 @@ from typing import Any
 from robustness.errors import SearchSpaceError, StudyFileError
 from robustness.space.space import Configuration
 from robustness.study.study import Study
+from robustness.sweep.winners import to_follow
 from robustness.trial import Trial, TrialKey
-from robustness.winners import to_follow
 
 
 @dataclass(frozen=True)

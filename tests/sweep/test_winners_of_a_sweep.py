@@ -20,11 +20,11 @@ from robustness.errors import RobustnessError
 from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor, never
 from robustness.execution.tune import TuneExecutor
-from robustness.plan import make_plan
-from robustness.progress import Progress
 from robustness.store import open_store
 from robustness.study.study import load_study
-from robustness.sweep import Swept, read_keys, sweep
+from robustness.sweep.plan import make_plan
+from robustness.sweep.progress import Progress
+from robustness.sweep.sweep import Swept, read_keys, sweep
 from robustness.trial import TrialKey
 
 ROOT = Path(__file__).parents[2]

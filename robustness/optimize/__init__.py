@@ -1,0 +1,1 @@
+"""Bayesian optimisation: the search of each arm, then its final models."""
