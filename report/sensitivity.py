@@ -16,7 +16,7 @@ import pandas as pd
 from report.comparison import Sample, has_outcome
 from report.frames import StudyFrames
 from report.judging import OUTCOMES
-from robustness.statistics.importance import importance
+from robustness.optimize.importance import importance
 from robustness.statistics.proportions import WHOLE_SPACE, Interval, fraction_interval
 
 MOST_LEVELS = 12

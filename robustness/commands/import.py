@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the runs; 0."""
-    from robustness.importing import Columns, read_runs
+    from robustness.importing.imported_study import Columns, read_runs
     from robustness.store import open_store
     from robustness.study.arms import check_label
 

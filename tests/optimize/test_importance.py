@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robustness.statistics.importance import importance
+from robustness.optimize.importance import importance
 
 
 def test_the_hyperparameter_that_decides_is_the_important_one() -> None:

@@ -1,0 +1,1 @@
+"""Runs made elsewhere, brought into the store."""
