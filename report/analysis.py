@@ -30,11 +30,11 @@ from report.comparison import (
     side_by_side,
 )
 from report.frames import StudyFrames, load_frames
-from report.headline import verdict
 from report.judging import OPEN, OUTCOMES, SUMMARIES, Thresholds, judge, of_the_plan, thresholds
-from report.left_out import left_out
-from report.own_results import own_results, stands_alone
-from report.sensitivity import sensitivity
+from report.sections.left_out_results import left_out
+from report.sections.own_results import own_results, stands_alone
+from report.sections.sensitivity_results import sensitivity
+from report.sections.verdict import verdict
 from report.words import SIGNIFICANT
 from robustness.statistics.budget import REACHED, budget_band, budget_sizes, trials_needed
 from robustness.statistics.profiles import above, area, profile_band

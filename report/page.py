@@ -18,18 +18,18 @@ import jinja2
 from markupsafe import Markup
 
 from report.analysis import Analysis
-from report.cautions import cautions
 from report.comparison import Sample
-from report.configuration_table import configuration_table
+from report.drawing.style import Numbers, text
+from report.exports import results_csv
 from report.figures import draw_sections, make_material
-from report.figures.material import Material
-from report.figures.outcomes import share
-from report.figures.style import Numbers, text
 from report.frames import StudyFrames
-from report.making import how_it_was_made
-from report.own_results import stands_alone
-from report.results import results_csv
-from report.slider import slider, slider_data
+from report.material import Material
+from report.sections.cautions import cautions
+from report.sections.configurations import configuration_table
+from report.sections.outcomes import share
+from report.sections.own_results import stands_alone
+from report.sections.provenance import how_it_was_made
+from report.sections.thresholds import slider, slider_data
 from robustness.store import StudyStore
 
 _TEMPLATES = Path(__file__).parent / "templates"

@@ -67,7 +67,7 @@ def print_results(study: Study, store: StudyStore) -> None:
 
 
 def _print_table(finals: Mapping[str, Any]) -> None:
-    """The table of `report.finals`; a single network without draws is equally sure of everything and refers nothing."""
+    """The table of final models; a single network without draws is equally sure of everything and refers nothing."""
     from rich.console import Console
     from rich.table import Table
 

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import binomtest
 from support.files import data_set
 
-from report.controls import mean, points, turned
+from report.sections.controls_results import mean, points, turned
 from report.words import p_words, share
 from robustness.store import open_store
 from robustness.study.study import load_study

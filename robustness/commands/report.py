@@ -78,7 +78,7 @@ def _place(name: str, out: str | None, ending: str) -> Path:
 
 def _text(study: StudyStore, kind: str) -> str:
     if kind == "csv":
-        from report.results import results_csv
+        from report.exports import results_csv
 
         return results_csv(study)
     from report.analysis import analyse, as_json_text
@@ -96,7 +96,7 @@ def _write(study: StudyStore, kind: str, path: Path) -> None:
 
             write_report(study, path)
         elif kind == "parquet":
-            from report.results import write_parquet
+            from report.exports import write_parquet
 
             write_parquet(study, path)
         else:

@@ -176,7 +176,7 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
 
 
 def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
-    from report.headline import headline
+    from report.sections.verdict import headline
     from robustness.cli import DONE, INCOMPLETE
     from robustness.commands.report import write_page
 

@@ -11,7 +11,7 @@ import pytest
 from support.stores import AWKWARD
 
 from report.figures import make_material
-from report.figures.material import Material
+from report.material import Material
 from report.page import write_material
 from robustness.store import open_store
 

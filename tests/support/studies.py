@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from report.results import results_csv
+from report.exports import results_csv
 from robustness.store import open_store
 
 SMALL: dict[str, Any] = {

@@ -11,9 +11,9 @@ from support.theory_studies import BUBBLE, NOISE, study, swept
 
 from report.analysis import as_json_text
 from report.figures import make_material, make_sections
-from report.gradient_noise import explosion, with_error
-from report.headline import headline
 from report.page import render
+from report.sections.gradient_noise_results import explosion, with_error
+from report.sections.verdict import headline
 from robustness.store import open_store
 from robustness.sweep.plan import make_plan
 

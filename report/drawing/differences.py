@@ -1,0 +1,66 @@
+"""Differences with their intervals, one under the other, about a line at zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from report.drawing.style import INK, panel
+from report.words import signed
+
+BESIDE = 0.08
+"""The share of the width within which a number would lie on the line at zero, and is put beside it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One difference: `entry` has `difference`, `low`, `high`, `interval` and `p_adjusted`."""
+
+    label: str
+    entry: Mapping[str, Any]
+    colour: str
+    marker: str = "o"
+
+
+def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, decimals: int = 0) -> Figure:
+    """A point and its 95 % interval for each row, from the top down; filled where Holm's correction leaves it shown."""
+    figure, axes = panel(height=1.5 + 0.52 * len(rows))
+    axes.axvline(0, color=INK, linewidth=1)
+    known = [(place, row) for place, row in enumerate(rows) if row.entry["difference"] is not None]
+    reached = [0.0, *(end for _, row in known for end in _ends(row.entry, factor))]
+    width = max(reached) - min(reached)
+    for place, row in known:
+        value = factor * row.entry["difference"]
+        axes.plot(_ends(row.entry, factor), [place, place], color=row.colour, linewidth=2.2, solid_capstyle="butt")
+        shown = row.entry["p_adjusted"] is not None and row.entry["p_adjusted"] < 0.05
+        fill = row.colour if shown else "white"
+        axes.plot(value, place, row.marker, color=fill, markeredgecolor=row.colour, markeredgewidth=1.6, markersize=8)
+        side = 0 if abs(value) > BESIDE * width else -1 if value < 0 else 1
+        axes.annotate(
+            signed(value, decimals),
+            (0 if side else value, place),
+            xytext=(3 * side, 8),
+            textcoords="offset points",
+            ha=("right", "center", "left")[side + 1],
+            fontsize=9,
+        )
+    axes.set_yticks(range(len(rows)), [row.label for row in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.75)
+    axes.grid(visible=False, axis="y")
+    axes.margins(x=0.12)
+    axes.set_xlabel(across)
+    return figure
+
+
+def _ends(entry: Mapping[str, Any], factor: float) -> tuple[float, float]:
+    """What the row reaches from and to: its interval, or its point alone."""
+    low, high = ("low", "high") if has_interval(entry) else ("difference", "difference")
+    return factor * entry[low], factor * entry[high]
+
+
+def has_interval(entry: Mapping[str, Any]) -> bool:
+    """Whether chance has a part in the difference: not where the whole space was run."""
+    return entry["low"] is not None and not str(entry.get("interval", "")).startswith("none")

@@ -1,0 +1,1 @@
+"""Final models: what the report says of them."""

@@ -1,0 +1,110 @@
+"""Paired scatter: each configuration's score with one arm against its score with the other."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from report.drawing.style import INK, Numbers, Picture, Section, panel, text
+from report.material import Material
+
+MOST_POINTS = 1500
+MOST_PAIRINGS = 6
+
+
+def pairs_section(material: Material) -> Section | None:
+    """A scatter for every two arms, with the identity line; None without a complete pair of two arms."""
+    if material.pairs.empty or len(material.arms.names) < 2:
+        return None
+    scores = material.pairs.pivot_table(index=["configuration", "replicate"], columns="arm", values="score")
+    pictures, rows, thinned = [], [], False
+    for place, (first, second) in enumerate(material.frames.compared):
+        if first not in scores or second not in scores:
+            continue
+        both = scores[[first, second]].dropna()
+        if both.empty:
+            continue
+        gain = (both[second] - both[first]).to_numpy()
+        wins, losses = int((gain > 0).sum()), int((gain < 0).sum())
+        ties = len(gain) - wins - losses
+        names = (text(first, 60), text(second, 60))
+        rows.append(
+            (
+                f"{names[1]} against {names[0]}",
+                str(len(gain)),
+                str(wins),
+                str(ties),
+                str(losses),
+                f"{np.median(gain):+.4f}",
+            )
+        )
+        if place >= MOST_PAIRINGS:
+            continue
+        thinned |= len(both) > MOST_POINTS
+        pictures.append(
+            Picture(
+                f"pairs-{place}",
+                f"{text(second)} against {text(first)}",
+                f"A point for each of {len(gain)} pairs, {names[0]} across and {names[1]} up: {wins} above the line of "
+                f"equal scores, {losses} below, {ties} on it.",
+                partial(_draw, material, both),
+            )
+        )
+    if not pictures:
+        return None
+    best = rows[0]
+    reading = (
+        f"{best[0]}: the score is higher in {best[2]} of {best[1]} pairs, lower in {best[4]}, the same in {best[3]}; "
+        f"the median difference is {best[5]}."
+    )
+    notes = ["Shaded bands are scores that count as good; points above the diagonal favour the arm named first."]
+    if thinned:
+        notes.append(f"An even sample of {MOST_POINTS} pairs is drawn.")
+    columns = ("Arms", "Pairs", "Higher", "Equal", "Lower", "Median difference")
+    return Section("pairs", "Pair by pair", reading, tuple(pictures), Numbers(columns, tuple(rows)), tuple(notes))
+
+
+def _draw(material: Material, both: pd.DataFrame) -> Figure:
+    first, second = both.columns
+    figure, axes = panel(height=4.6)
+    if len(both) > MOST_POINTS:
+        both = both.iloc[np.linspace(0, len(both) - 1, MOST_POINTS).round().astype(int)]
+    values = both.to_numpy()
+    low, high = float(values.min()), float(values.max())
+    pad = max(0.02, 0.06 * (high - low))
+    limits = (low - pad, high + pad)
+    axes.plot(limits, limits, color=INK, linewidth=1, linestyle=(0, (4, 3)))
+    if limits[0] < material.good < limits[1]:
+        shade: dict[str, Any] = {"alpha": 0.09, "linewidth": 0}
+        axes.axhspan(material.good, limits[1], color=material.arms.colour(second), **shade)
+        axes.axvspan(material.good, limits[1], color=material.arms.colour(first), **shade)
+    above = values[:, 1] > values[:, 0]
+    below = values[:, 1] < values[:, 0]
+    many = len(values) > 300
+    look: dict[str, Any] = {
+        "s": 12 if many else 30,
+        "alpha": 0.5 if many else 0.85,
+        "linewidths": 0.4,
+        "edgecolors": INK,
+    }
+    for chosen, colour_of in ((above, second), (below, first)):
+        if chosen.any():
+            marker = material.arms.marker(colour_of)
+            axes.scatter(values[chosen, 0], values[chosen, 1], c=material.arms.colour(colour_of), marker=marker, **look)
+    even = ~(above | below)
+    if even.any():
+        axes.scatter(values[even, 0], values[even, 1], c=INK, marker="x", s=24, linewidths=1)
+    axes.set_xlim(limits)
+    axes.set_ylim(limits)
+    axes.set_aspect("equal")
+    axes.set_xlabel(f"{material.metric_words} of {text(first, 18)}")
+    axes.set_ylabel(f"{material.metric_words} of {text(second, 18)}")
+    place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic"}
+    # Outside the axes, where no point can lie under the words.
+    axes.text(0.0, 1.02, f"{text(second, 18)} higher", ha="left", va="bottom", **place)
+    axes.text(1.02, 0.0, f"{text(first, 18)} higher", ha="left", va="bottom", rotation=270, **place)
+    return figure

@@ -1,0 +1,126 @@
+"""How a report was made: study file, seed, versions, commit, hardware, time, and the commands that repeat it.
+
+Nothing here depends on when or where the page is written. The store's address, which may hold a password, is left out.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from report.drawing.style import Numbers, text
+from report.frames import StudyFrames
+from robustness.optimize.ensembles import FROM_MEMBERS
+
+MAIN_PACKAGES = ("python", "robustness-study", "torch", "numpy", "pandas", "ray", "optuna")
+MOST_ERRORS = 50
+
+
+@dataclass(frozen=True)
+class Making:
+    """The last part of the page."""
+
+    facts: tuple[tuple[str, str], ...]
+    commands: tuple[str, ...]
+    document: str
+    versions: tuple[tuple[str, str], ...]
+    errors: Numbers | None
+
+
+def how_it_was_made(frames: StudyFrames) -> Making:
+    """Everything a reader needs to make the results again."""
+    document = dict(frames.document)
+    versions = {str(name): str(version) for name, version in (frames.provenance.get("versions") or {}).items()}
+    return Making(
+        facts=tuple((term, value) for term, value in _facts(frames, versions) if value),
+        commands=_commands(frames),
+        document=yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100),
+        versions=tuple(versions.items()),
+        errors=_errors(frames.trials),
+    )
+
+
+def _facts(frames: StudyFrames, versions: dict[str, str]) -> list[tuple[str, str]]:
+    document, provenance = frames.document, frames.provenance
+    sampling, resources = document.get("sampling") or {}, document.get("resources") or {}
+    hardware = provenance.get("hardware") or {}
+    gpus = ", ".join(str(gpu) for gpu in hardware.get("gpus") or []) or "no GPU"
+    machine = [hardware.get("processor"), f"{hardware.get('cores')} cores", _memory(hardware.get("memory")), gpus]
+    devices = sorted({text(device, 60) for device in frames.trials["device"].dropna()})
+    workers = frames.trials.loc[frames.trials["worker"] != FROM_MEMBERS, "worker"].nunique()
+    started, ended = frames.trials["started"].min(), frames.trials["ended"].max()
+    hours = float(frames.trials["seconds"].sum()) / 3600
+    return [
+        ("Study", frames.name),
+        ("Hash of the study", str(provenance.get("hash", ""))),
+        ("Task", _pairs(document.get("task"))),
+        ("Model", _pairs(document.get("model"))),
+        ("Configurations", "" if document.get("search") else _pairs(sampling)),
+        ("Search", _pairs({k: v for k, v in (document.get("search") or {}).items() if k not in ("spaces", "models")})),
+        ("Final models", _pairs(document.get("finals"))),
+        ("Seed", str(provenance.get("seed"))),
+        ("Training", _pairs(document.get("training"))),
+        ("Main versions", ", ".join(f"{name} {versions[name]}" for name in MAIN_PACKAGES if name in versions)),
+        ("Git commit", _commit(provenance.get("git_commit"))),
+        ("Registered on", " · ".join(str(part) for part in (hardware.get("system"), *machine) if part)),
+        ("Ran on", f"{workers} worker{'s' * (workers != 1)}, {', '.join(devices)}" if devices else ""),
+        ("Registered", _moment(provenance.get("created"))),
+        ("First trial began", "" if pd.isna(started) else _moment(started.timestamp())),
+        ("Last trial ended", "" if pd.isna(ended) else _moment(ended.timestamp())),
+        ("Time and cost", _cost(hours, resources) if hours else ""),
+    ]
+
+
+def _cost(hours: float, resources: Any) -> str:
+    cpu, gpu = resources.get("cpu", 1), resources.get("gpu", 0)
+    told = f"{hours:.2f} hours of trials, {hours * float(cpu):.2f} CPU core hours"
+    if isinstance(gpu, int | float) and gpu > 0:
+        told += f", {hours * gpu:.2f} GPU hours"
+    return told
+
+
+def _commands(frames: StudyFrames) -> tuple[str, ...]:
+    file = shlex.quote(frames.name)
+    run = "optimize" if frames.document.get("search") else "sweep"
+    return (f"robustness {run} {file}", f"robustness report {file}")
+
+
+def _memory(told: Any) -> str:
+    """`24682416 kB`, as Linux says it, in a shorter way."""
+    amount, _, unit = str(told or "").partition(" ")
+    return f"{int(amount) / 1e6:.1f} GB of memory" if unit == "kB" and amount.isdigit() else str(told or "")
+
+
+def _commit(commit: str | None) -> str:
+    if not commit:
+        return "not in a git repository"
+    return f"{commit.removesuffix('+')}, with files changed since" if commit.endswith("+") else commit
+
+
+def _moment(seconds: float | None) -> str:
+    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _pairs(mapping: Any) -> str:
+    if not isinstance(mapping, dict):
+        return ""
+    said = {name: value for name, value in mapping.items() if value is not None}
+    return ", ".join(str(value) if name == "name" else f"{name} {value}" for name, value in said.items())
+
+
+def _errors(trials: pd.DataFrame) -> Numbers | None:
+    found = trials.dropna(subset=["error"])
+    if found.empty:
+        return None
+    rows = [
+        (f"{row.configuration}/{text(row.arm, 40)}", str(row.status).replace("_", " "), text(row.error, 300))
+        for row in found.head(MOST_ERRORS).itertuples()
+    ]
+    if len(found) > MOST_ERRORS:
+        rows.append(("…", "", f"and {len(found) - MOST_ERRORS} more, all in the store"))
+    return Numbers(("Trial", "Status", "Error"), tuple(rows))

@@ -1,0 +1,185 @@
+"""What final models know of their own errors: referral curves, and calibration as in the paper's figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from report.drawing.style import INK, Numbers, Picture, Section, label_ends, panel, text
+from report.material import Material
+from report.sections.finals.section import interval
+
+
+def referral_section(material: Material) -> Section | None:
+    """The AUC of what is left by the fraction referred, with bands; None if no arm can refer."""
+    found = material.analysis.get("finals")
+    arms = {arm: each for arm, each in (found or {"arms": {}})["arms"].items() if len(_curve(each)[0]) > 1}
+    if not arms:
+        return None
+    told = "; ".join(f"{text(arm, 60)} {_gain(each)}" for arm, each in arms.items())
+    pictures = [
+        Picture(
+            "referral",
+            "AUC by fraction referred",
+            f"The AUC of what is left after the most uncertain pictures were referred, a line for each arm: {told}.",
+            partial(_draw_together, material, arms),
+        )
+    ]
+    lowest, highest = _range(arms)
+    for place, arm in enumerate(arms):
+        pictures.append(
+            Picture(
+                f"referral-{place}",
+                f"AUC by fraction referred, {text(arm)}",
+                f"The AUC of {text(arm, 60)} with its 95 % band; the other arms as thin lines.",
+                partial(_draw_referral, material, arms, arm, (lowest, highest)),
+            )
+        )
+    rows = [
+        (text(arm, 60), f"{100 * fraction:.0f} %", interval(*values))
+        for arm, each in arms.items()
+        for fraction, *values in zip(
+            *(each["referral"][key] for key in ("referred", "auc", "low", "high")), strict=True
+        )
+    ]
+    return Section(
+        "referral",
+        "Referring the uncertain",
+        f"The AUC from nothing to 30 % referred: {told}.",
+        tuple(pictures),
+        Numbers(("Arm", "Referred", "AUC of the rest"), tuple(rows)),
+        (
+            "A picture is referred where the model's draws disagree most (mutual information). Bands hold 95 % of the "
+            "resamples of patients; a curve that rises says that the model knows where it is wrong.",
+        ),
+    )
+
+
+def calibration_section(material: Material) -> Section | None:
+    """How often what was predicted came true, by predicted probability: the paper's figure; one panel for each arm."""
+    found = material.analysis.get("finals")
+    arms = {arm: each for arm, each in (found or {"arms": {}})["arms"].items() if each["calibration"]}
+    if not found or not arms:
+        return None
+    words = "the picture is positive" if found["classes"] == 2 else "the most probable class is right"
+    known = {arm: each["calibration_error"]["mean"] for arm, each in arms.items()}
+    told = ", ".join(f"{text(arm, 60)} {known[arm]:.3f}" for arm in sorted(known, key=lambda arm: known[arm]))
+    pictures, rows = [], []
+    for place, (arm, each) in enumerate(arms.items()):
+        pictures.append(
+            Picture(
+                f"calibration-{place}",
+                f"Calibration of {text(arm)}",
+                f"In ten buckets of the probability that {words}: how often it was so, with 95 % intervals. The "
+                f"diagonal is perfect calibration; the calibration error is {known[arm]:.3f}.",
+                partial(_draw_calibration, material, arm, each["calibration"]),
+            )
+        )
+        rows += [
+            (
+                text(arm, 60),
+                f"{bucket['lower']:.1f} to {bucket['lower'] + 0.1:.1f}",
+                str(bucket["count"]),
+                f"{bucket['probability']:.3f}",
+                interval(bucket["share"], bucket["low"], bucket["high"]),
+            )
+            for bucket in each["calibration"]
+        ]
+    return Section(
+        "calibration",
+        "Calibration",
+        f"Expected calibration error, from the best: {told}.",
+        tuple(pictures),
+        Numbers(("Arm", "Bucket", "Predictions", "Mean probability", "Came true"), tuple(rows)),
+        (
+            f"The probability is that {words}. Intervals count a patient's pictures as one draw, and a picture that "
+            "several models predict once. Bars at the foot: the share of predictions in each bucket.",
+        ),
+    )
+
+
+def _draw_together(material: Material, arms: Mapping[str, Mapping[str, Any]]) -> Figure:
+    figure, axes = panel()
+    ends = {}
+    for arm, each in arms.items():
+        x, y = _curve(each)
+        axes.plot(x, y, color=material.arms.colour(arm), linestyle=material.arms.dash(arm), linewidth=1.8)
+        ends[arm] = (x[-1], y[-1])
+    _label_referral(axes)
+    label_ends(axes, ends, material.arms)
+    return figure
+
+
+def _draw_referral(
+    material: Material, arms: Mapping[str, Mapping[str, Any]], arm: str, ends: tuple[float, float]
+) -> Figure:
+    figure, axes = panel()
+    for other, each in arms.items():
+        if other != arm:
+            axes.plot(*_curve(each), color=INK, linewidth=0.8, alpha=0.35)
+    colour = material.arms.colour(arm)
+    curve = arms[arm]["referral"]
+    known = [place for place, low in enumerate(curve["low"]) if low is not None and curve["high"][place] is not None]
+    if known:
+        x, low, high = (
+            [100 * curve["referred"][i] for i in known],
+            *([curve[k][i] for i in known] for k in ("low", "high")),
+        )
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(*_curve(arms[arm]), color=colour, linestyle=material.arms.dash(arm), linewidth=2.0)
+    axes.set_ylim(*ends)
+    _label_referral(axes)
+    return figure
+
+
+def _label_referral(axes: Axes) -> None:
+    axes.set_xlabel("% referred, the most uncertain first")
+    axes.set_ylabel("AUC of the rest")
+    axes.margins(x=0.02)
+
+
+def _draw_calibration(material: Material, arm: str, buckets: list[Mapping[str, Any]]) -> Figure:
+    figure, axes = panel(height=3.9)
+    colour = material.arms.colour(arm)
+    total = sum(bucket["count"] for bucket in buckets)
+    centres = [bucket["lower"] + 0.05 for bucket in buckets]
+    axes.bar(centres, [bucket["count"] / total for bucket in buckets], width=0.09, color=INK, alpha=0.18, linewidth=0)
+    axes.plot([0, 1], [0, 1], color=INK, linewidth=1, linestyle=(0, (4, 3)))
+    x = np.array([bucket["probability"] for bucket in buckets])
+    y = np.array([bucket["share"] for bucket in buckets])
+    errors = np.abs(np.array([[bucket["low"], bucket["high"]] for bucket in buckets]).T - y)
+    marker, dash = material.arms.marker(arm), material.arms.dash(arm)
+    axes.errorbar(
+        x, y, errors, color=colour, marker=marker, markersize=5, linewidth=1.6, linestyle=dash, elinewidth=1.2
+    )
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel("predicted probability")
+    axes.set_ylabel("share that came true")
+    return figure
+
+
+def _curve(each: Mapping[str, Any]) -> tuple[list[float], list[float]]:
+    """Percentages referred and the AUCs that are known."""
+    curve = each["referral"]
+    pairs = [(100 * x, y) for x, y in zip(curve["referred"], curve["auc"], strict=True) if y is not None]
+    return [x for x, _ in pairs], [y for _, y in pairs]
+
+
+def _range(arms: Mapping[str, Mapping[str, Any]]) -> tuple[float, float]:
+    """One range of heights for all panels, so that they can be compared."""
+    values = [
+        v for each in arms.values() for key in ("auc", "low", "high") for v in each["referral"][key] if v is not None
+    ]
+    pad = 0.04 * max(max(values) - min(values), 0.02)
+    return min(values) - pad, max(values) + pad
+
+
+def _gain(each: Mapping[str, Any]) -> str:
+    first, last = each["auc"][0]["mean"], each["auc"][-1]["mean"]
+    return "unknown" if first is None or last is None else f"{first:.3f} to {last:.3f}"

@@ -1,0 +1,111 @@
+"""Test pictures as thumbnails: those a final model is most uncertain of, and those it gets wrong most confidently.
+
+The pictures come from the task, where its data is at hand and fits the stored predictions; only bundled tasks are
+asked, since a store may come from elsewhere and writing a report runs nobody's code.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import numpy as np
+from numpy.typing import NDArray
+
+from report.drawing.style import Gallery, Section, Thumbnail, text
+from report.material import Material
+from report.sections.finals.tested_models import FinalModel, Tested, arms_of, tested_models
+from robustness.errors import TaskError
+
+SHOWN = 6
+LONGEST = 96
+"""Pixels of a thumbnail's longer side; smaller pictures stay as they are."""
+
+
+def thumbnails_section(material: Material) -> Section | None:
+    """The galleries for the arm with the highest AUC; None without a final model or without the pictures."""
+    found = material.analysis.get("finals")
+    tested = tested_models(material.frames)[0] if found else None
+    if not found or tested is None:
+        return None
+    ranked = sorted(found["arms"], key=lambda arm: -(found["arms"][arm]["auc"][0]["mean"] or 0.0))
+    chosen = next((arm for arm in ranked if found["arms"][arm]["refers"]), ranked[0])
+    model = arms_of(tested)[chosen][0]
+    pictures = _pictures(material, tested)
+    if pictures is None:
+        return None
+    images, names = pictures
+    right = model.mean.argmax(axis=1) == tested.labels
+    confidence = model.mean.max(axis=1)
+    uncertain: list[int] = np.argsort(-model.uncertainty, kind="stable").tolist()[:SHOWN] if model.refers else []
+    wrong = [int(place) for place in np.argsort(-confidence, kind="stable") if not right[place]][:SHOWN]
+
+    def gallery(title: str, places: list[int]) -> Gallery:
+        return Gallery(title, tuple(_thumbnail(tested, model, images, names, place) for place in places))
+
+    galleries = [gallery("Most uncertain", uncertain), gallery("Wrong, and sure of it", wrong)]
+    count = int((~right).sum())
+    sure = f"; the surest of them gives {confidence[wrong[0]]:.2f} to the wrong class" if wrong else ""
+    return Section(
+        "thumbnails",
+        "Uncertain and wrong pictures",
+        f"{text(chosen, 60)}, its first model, gets {count} of {len(right)} test pictures wrong{sure}.",
+        notes=(
+            "Under each picture: its label, the probability that the model gives to the class it takes, and the mutual "
+            "information of its draws in nats, by which pictures are referred.",
+        ),
+        galleries=tuple(each for each in galleries if each.thumbnails),
+    )
+
+
+def _pictures(material: Material, tested: Tested) -> tuple[NDArray[np.uint8], tuple[str, ...] | None] | None:
+    """The test split's images and names; None unless they are at hand and are those that were predicted."""
+    from robustness.tasks import TASKS, load_task
+
+    options = material.frames.document.get("task") or {}
+    if options.get("name") not in TASKS:
+        return None
+    try:
+        split = load_task(options).test
+    except (TaskError, OSError):
+        return None
+    same = np.array_equal(split.labels, tested.labels) and np.array_equal(split.patients, tested.patients)
+    if not same or split.images.ndim != 4 or split.images.shape[3] not in (1, 3):
+        return None
+    return split.images, split.names
+
+
+def _thumbnail(
+    tested: Tested, model: FinalModel, images: NDArray[np.uint8], names: tuple[str, ...] | None, place: int
+) -> Thumbnail:
+    label, taken = int(tested.labels[place]), int(model.mean[place].argmax())
+    name = text(names[place], 40) if names else f"test picture {place}"
+    told = f"{_class(taken, tested.classes)} {model.mean[place, taken]:.2f}"
+    lines = (
+        name,
+        f"label {_class(label, tested.classes)}",
+        f"says {told}",
+        f"uncertainty {model.uncertainty[place]:.3f}",
+    )
+    words = f"{name}: labelled {_class(label, tested.classes)}, taken as {told}"
+    return Thumbnail(data_url(images[place]), words, lines)
+
+
+def data_url(image: NDArray[np.uint8]) -> str:
+    """A picture [height, width, channels] as the address of a small PNG or, where that is smaller, a JPEG."""
+    from PIL import Image
+
+    pixels = np.ascontiguousarray(image[:, :, 0] if image.shape[2] == 1 else image)
+    picture = Image.fromarray(pixels)
+    picture.thumbnail((LONGEST, LONGEST))
+    written = {}
+    for kind, options in (("png", {"optimize": True}), ("jpeg", {"quality": 85})):
+        buffer = io.BytesIO()
+        picture.save(buffer, format=kind, **options)
+        written[kind] = buffer.getvalue()
+    kind = min(written, key=lambda each: len(written[each]))
+    return f"data:image/{kind};base64,{base64.b64encode(written[kind]).decode()}"
+
+
+def _class(number: int, classes: int) -> str:
+    return ("negative", "positive")[number] if classes == 2 else f"class {number}"

@@ -1,0 +1,246 @@
+"""The figures: what they draw, their SVG, and that nothing in them depends on the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, paper_like
+
+from report.drawing.style import ARM_COLOURS, Arms, Picture, drawing, panel, spread, text
+from report.drawing.svg import FONTS, INK, to_svg
+from report.figures import make_material, make_sections, write_figures
+from report.material import Material
+from report.sections.curves import MOST_CURVES, curves_section
+from report.sections.dynamics import choose_pair
+from report.sections.outcomes import outcomes_section
+from report.sections.paired_tests import paired_tests_section
+from report.sections.pairs import pairs_section
+from robustness.store import Store, open_store
+from robustness.trial import Trial
+
+pytestmark = pytest.mark.xdist_group("report_pages")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def twelve(tmp_path_factory: pytest.TempPathFactory) -> Material:
+    """Two arms, 12 pairs."""
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('twelve') / 'store.db'}") as opened:
+        return make_material(fill(opened, made_study()))
+
+
+def pictures(material: Material) -> list[Picture]:
+    return [picture for section in make_sections(material) for picture in section.pictures]
+
+
+def marks(axes: Axes) -> int:
+    """How many points, lines, bars and cells with finite places the axes have."""
+    lines = sum(int(np.isfinite(np.asarray(line.get_xydata(), dtype=float)).all(axis=1).sum()) for line in axes.lines)
+    collections = sum(len(collection.get_paths()) for collection in axes.collections)
+    bars = sum(1 for patch in axes.patches if patch.get_path().vertices.size)
+    return lines + collections + bars
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_no_picture_of_an_awkward_study_is_empty(awkward: Callable[[str], Any], name: str) -> None:
+    with drawing():
+        for picture in pictures(awkward(name).material):
+            figure = picture.draw()
+            assert figure.axes, picture.name
+            assert all(marks(axes) > 0 for axes in figure.axes), picture.name
+
+
+def test_every_section_says_something_and_names_are_unique(twelve: Material) -> None:
+    sections = list(make_sections(twelve))
+    assert all(section.reading.endswith(".") and "nan" not in section.reading.lower().split() for section in sections)
+    assert all(section.numbers is None or section.numbers.rows for section in sections)
+    names = [picture.name for picture in pictures(twelve)]
+    assert len(names) == len(set(names))
+    assert all(picture.title and picture.description for picture in pictures(twelve))
+
+
+def test_a_figure_in_a_page_has_no_style_and_is_announced_by_title_and_description() -> None:
+    with drawing():
+        figure, axes = panel()
+        axes.plot([0, 1], [0, 1], color=INK)
+        axes.set_title("a & b < c")
+        written = to_svg(figure, "some-name", "The <title>", "What is drawn & why")
+    assert "style" not in written
+    root = ElementTree.fromstring(written)  # noqa: S314
+    assert root.get("role") == "img"
+    assert root.get("aria-labelledby") == "some-name-title some-name-desc"
+    assert [(root[place].get("id"), root[place].text) for place in (0, 1)] == [
+        ("some-name-title", "The <title>"),
+        ("some-name-desc", "What is drawn & why"),
+    ]
+    assert "currentColor" in written
+    assert INK not in written
+
+
+def test_a_figure_has_the_fonts_of_its_page_and_as_a_file_its_own_on_white() -> None:
+    written = {}
+    with drawing():
+        for in_page in (True, False):
+            figure, axes = panel()
+            axes.set_title("said")
+            written[in_page] = to_svg(figure, "some-name", "t", "d", in_page=in_page)
+    assert "font-family" not in written[True]
+    assert "#ffffff" not in written[True]
+    root = ElementTree.fromstring(written[False])  # noqa: S314
+    texts = [element for element in root.iter() if element.tag.endswith("}text")]
+    assert texts
+    assert {element.get("font-family") for element in texts} == {FONTS}
+    drawn = [element.get("fill") for element in root.iter() if element.tag.endswith("}path")]
+    assert drawn[0] == "#ffffff"
+
+
+def test_every_id_is_the_figure_s_own_and_every_reference_has_a_target() -> None:
+    written = []
+    with drawing():
+        for name in ("first", "second"):
+            figure, axes = panel()
+            axes.plot([0, 1, 2], [2, 1, 0], "o-")
+            written.append(to_svg(figure, name, "t", "d"))
+    for name, svg in zip(("first", "second"), written, strict=True):
+        ids = re.findall(r'\bid="([^"]+)"', svg)
+        assert len(ids) == len(set(ids))
+        assert all(each.startswith(f"{name}-") for each in ids)
+        assert set(re.findall(r"url\(#([^)]+)\)", svg) + re.findall(r'href="#([^"]+)"', svg)) <= set(ids)
+
+
+def test_the_same_figure_gives_the_same_bytes(twelve: Material) -> None:
+    section = pairs_section(twelve)
+    assert section is not None
+    with drawing():
+        first, second = (to_svg(section.pictures[0].draw(), "pairs", "t", "d") for _ in range(2))
+    assert first == second
+
+
+def test_an_arm_keeps_its_colour_and_eight_arms_have_eight() -> None:
+    arms = Arms(tuple(f"arm {number}" for number in range(9)))
+    assert {arms.colour(name) for name in arms.names[:8]} == set(ARM_COLOURS)
+    assert len(set(ARM_COLOURS)) == 8
+    assert arms.colour(arms.names[8]) == arms.colour(arms.names[0])
+    assert arms.dash(arms.names[8]) != arms.dash(arms.names[0])
+
+
+def test_the_bars_are_as_high_as_the_fractions(twelve: Material) -> None:
+    section = outcomes_section(twelve)
+    assert section is not None
+    with drawing():
+        figure = next(picture for picture in section.pictures if picture.name == "outcomes-best").draw()
+    heights = {round(patch.get_height(), 6) for patch in figure.axes[0].patches if patch.get_height() > 0}
+    paired = twelve.judged.loc[twelve.judged["paired"]]
+    shares = {
+        round(100 * float((own["outcome_best"] == outcome).mean()), 6)
+        for _, own in paired.groupby("arm")
+        for outcome in ("learned_nothing", "good")
+    }
+    assert heights == shares - {0.0}
+    assert figure.axes[0].get_xlabel() == ""
+
+
+def test_the_figures_of_the_reference_are_diamonds_and_the_picture_says_whose(store: Store) -> None:
+    material = make_material(paper_like(store, configurations=20, epochs=6))
+    section = outcomes_section(material)
+    assert section is not None
+    with drawing():
+        axes = section.pictures[0].draw().axes[0]
+    assert axes.get_xlabel() == f"◇ {material.reference_label}"
+    diamonds = [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "D"]
+    assert sorted(diamonds) == [11, 39, 44, 82]
+
+
+def test_the_chosen_pair_is_the_one_whose_arms_are_furthest_apart(twelve: Material) -> None:
+    scores = twelve.pairs.pivot_table(index="configuration", columns="arm", values="score")
+    furthest = (scores["mfvi"] - scores["radial"]).abs().idxmax()
+    assert choose_pair(twelve) == (furthest, 0)
+
+
+def test_many_trials_are_thinned_and_the_report_says_so(store: Store) -> None:
+    material = make_material(fill(store, made_study(configurations=MOST_CURVES + 50, epochs=4)))
+    section = curves_section(material)
+    assert section is not None
+    assert any(str(MOST_CURVES) in note for note in section.notes)
+    with drawing():
+        figure = section.pictures[0].draw()
+    assert sum(len(collection.get_paths()) for collection in figure.axes[0].collections) == MOST_CURVES
+
+
+def test_names_are_cut_and_cleaned_for_pictures() -> None:
+    assert text("a\x00b\ud800c\n d") == "a\ufffdb\ufffdc d"
+    assert text("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_labels_are_moved_apart_and_stay_inside() -> None:
+    moved = spread([0.5, 0.5, 0.52, 0.99], 0.1, 0.0, 1.0)
+    ordered = sorted(moved)
+    assert all(second - first > 0.099 for first, second in pairwise(ordered))
+    assert min(moved) >= 0.0
+    assert max(moved) <= 1.001
+    assert spread([], 0.1, 0, 1) == []
+
+
+def test_figures_for_a_paper_are_svg_and_pdf_and_the_same_each_time(store: Store, tmp_path: Path) -> None:
+    study = AWKWARD["all failed"](store)
+    first, second = (write_figures(study, tmp_path / name) for name in ("first", "second"))
+    assert {path.suffix for path in first} == {".svg", ".pdf"}
+    assert len({path.stem for path in first}) == len(first) / 2
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes(), one.name
+    for path in first:
+        if path.suffix == ".pdf":
+            assert path.read_bytes().startswith(b"%PDF")
+        else:
+            assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314
+
+
+def test_markup_and_dollars_in_names_are_drawn_as_they_are(store: Store) -> None:
+    from support.stores import renamed_arms
+
+    material = make_material(fill(store, renamed_arms(made_study(), "$x_", HOSTILE[0])))
+    with drawing():
+        written = [
+            to_svg(picture.draw(), picture.name, picture.title, picture.description) for picture in pictures(material)
+        ]
+    assert any("$x_" in svg for svg in written)
+    assert not any("<script" in svg for svg in written)
+
+
+def test_the_paired_tests_are_tabled_with_their_counts_and_both_p_values(store: Store) -> None:
+    def make(trial: Trial, epochs: int) -> Made:
+        """Of 12 configurations mfvi learns nothing in 9, deterministic in 8 of the same, radial in none."""
+        lost = trial.configuration < {"mfvi": 9, "deterministic": 8, "radial": 0}[trial.method]
+        return Made(scores=[0.5 if lost else 0.7] * epochs)
+
+    material = make_material(fill(store, made_study(arms=("mfvi", "radial", "deterministic")), make))
+    section = paired_tests_section(material)
+    assert section is not None
+    assert section.numbers is not None
+    rows = {row[:2]: row[2:] for row in section.numbers.rows}
+    assert len(rows) == 6
+    counts, told = rows["mfvi and radial", "learned nothing"][:4], rows["mfvi and radial", "learned nothing"][4:]
+    assert counts == ("9", "0", "0", "3")
+    assert told[0].startswith("-75 [-")
+    # Two times 2^-9, and by Holm three times that; mfvi against deterministic has one discordant pair: p = 1.
+    assert told[1:] == ("0.0039", "0.012")
+    assert rows["mfvi and deterministic", "learned nothing"][5:] == ("1", "1")
+    assert section.reading == (
+        "Of 6 comparisons at the best epoch, 2 on their own and 2 after Holm's correction have a p-value below 0.05."
+    )
+    # Tests for a settled number of pairs say nothing of a sweep that was ended on its evidence.
+    store.study("made").save_note("stopped", {"pairs": 12})
+    assert paired_tests_section(make_material(store.study("made"))) is None
