@@ -12,6 +12,7 @@ from support.trials import SMALL_TASK
 
 from robustness import metrics
 from robustness.cli import main
+from robustness.cli.optimize_display import print_results
 from robustness.execution.inline import InlineExecutor
 from robustness.optimize.ensembles import combine, final_counts, members_of
 from robustness.optimize.final_models import (
@@ -25,7 +26,6 @@ from robustness.optimize.final_models import (
 )
 from robustness.optimize.numbering import number_of
 from robustness.optimize.search import NOTHING, search
-from robustness.optimize_display import print_results
 from robustness.store import open_store
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study, make_study

@@ -1,6 +1,6 @@
 """The command line: `robustness COMMAND ...`.
 
-A command is a module `robustness/commands/NAME.py` with two functions, `add_arguments(parser)` and
+A command is a module `robustness/cli/NAME.py` with two functions, `add_arguments(parser)` and
 `run(arguments) -> exit code`. Only the module of the command that was asked for is imported, so help is fast.
 """
 
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser(words)
     arguments = parser.parse_args(words)
     try:
-        command = importlib.import_module(f"robustness.commands.{arguments.command}")
+        command = importlib.import_module(_module(arguments.command))
         code: int = command.run(arguments)
         return code
     except RobustnessError as error:
@@ -69,5 +69,10 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
         if name == asked:
-            importlib.import_module(f"robustness.commands.{name}").add_arguments(command)
+            importlib.import_module(_module(name)).add_arguments(command)
     return parser
+
+
+def _module(command: str) -> str:
+    """The module of a command; `import` is a keyword, which no module can be imported by."""
+    return f"robustness.cli.{'import_runs' if command == 'import' else command}"

@@ -8,7 +8,7 @@ import sys
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
-from robustness.commands.running import (
+from robustness.cli.arguments import (
     add_running_arguments,
     add_study_arguments,
     command_line,
@@ -19,7 +19,7 @@ from robustness.commands.running import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from robustness.commands.running import Interruption
+    from robustness.cli.arguments import Interruption
     from robustness.space.options import Scalar
     from robustness.store.study_store import StudyStore
     from robustness.study.study import Study
@@ -35,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search and train final models; the exit code says whether all of it is done."""
     from robustness.cli import BAD_INPUT, DONE, INCOMPLETE, INTERRUPTED
-    from robustness.commands.report import write_page
+    from robustness.cli.optimize_display import print_results
+    from robustness.cli.report import write_page
     from robustness.errors import StoreError, StudyFileError
     from robustness.optimize.search import NOTHING
     from robustness.optimize.warm_starts import warm_starts
-    from robustness.optimize_display import print_results
     from robustness.store import open_store
     from robustness.study.study import load_study
 
@@ -78,10 +78,10 @@ def _optimize(
     arguments: argparse.Namespace,
     interruption: Interruption,
 ) -> None:
+    from robustness.cli.optimize_display import FinalLines, SearchLines
     from robustness.execution.protocol import StartInterrupted
     from robustness.optimize.final_models import is_done, train_finals
     from robustness.optimize.search import search, typical_trial
-    from robustness.optimize_display import FinalLines, SearchLines
     from robustness.sweep.sweep import terms_of
 
     if arguments.workers is None and arguments.ray_address is None:

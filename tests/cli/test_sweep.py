@@ -105,7 +105,7 @@ def test_a_signal_in_the_midst_of_an_epoch_leaves_a_sweep_that_goes_on(
 def test_a_second_signal_leaves_at_once() -> None:
     program = (
         "import os, signal\n"
-        "from robustness.commands.running import interruptible\n"
+        "from robustness.cli.arguments import interruptible\n"
         "with interruptible() as interruption:\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    assert interruption()\n"

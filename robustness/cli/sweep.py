@@ -7,7 +7,7 @@ import sys
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
-from robustness.commands.running import (
+from robustness.cli.arguments import (
     add_running_arguments,
     add_study_arguments,
     command_line,
@@ -18,7 +18,7 @@ from robustness.commands.running import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from robustness.commands.running import Interruption
+    from robustness.cli.arguments import Interruption
     from robustness.execution.protocol import Executor
     from robustness.store.study_store import StudyStore
     from robustness.study.study import Study
@@ -162,8 +162,8 @@ def prepare_judgement(
 def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption: Interruption) -> int:
     """Run trials that have ended once more, here, printing what they show; the store is left alone."""
     from robustness.cli import DONE, INCOMPLETE, INTERRUPTED
+    from robustness.cli.reproduction import Printer
     from robustness.execution.inline import InlineExecutor
-    from robustness.reproduction import Printer
     from robustness.sweep.sweep import terms_of
 
     printer = Printer(study.outcomes.metric)
@@ -178,7 +178,7 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
 def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
     from report.sections.verdict import headline
     from robustness.cli import DONE, INCOMPLETE
-    from robustness.commands.report import write_page
+    from robustness.cli.report import write_page
 
     if swept.decided:
         print("stopped early: the paired difference is decided", file=sys.stderr)

@@ -7,7 +7,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from robustness.commands.running import add_store_argument
+from robustness.cli.arguments import add_store_argument
 
 if TYPE_CHECKING:
     from robustness.optimize.progress import SearchProgress

@@ -1,4 +1,3 @@
-# ruff: noqa: N999 - the command line finds a module by its command's name, keyword or not
 """`robustness import RUNS.csv --study NAME`: runs that were made elsewhere, into the store and so into reports."""
 
 from __future__ import annotations
