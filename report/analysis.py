@@ -30,7 +30,7 @@ from report.comparison import (
     side_by_side,
 )
 from report.frames import StudyFrames, load_frames
-from report.judging import OPEN, OUTCOMES, SUMMARIES, Thresholds, judge, of_the_plan, thresholds
+from report.judging import OUTCOMES, SUMMARIES, Thresholds, judge, of_the_plan, thresholds
 from report.sections.left_out_results import left_out
 from report.sections.own_results import own_results, stands_alone
 from report.sections.sensitivity_results import sensitivity
@@ -41,6 +41,7 @@ from robustness.statistics.profiles import above, area, profile_band
 from robustness.statistics.proportions import mean_interval
 from robustness.statistics.variance import variance_parts
 from robustness.store import StudyStore
+from robustness.trial import PENDING
 
 GRID = 201
 """Thresholds of a profile."""
@@ -76,7 +77,7 @@ def as_json_text(results: Mapping[str, Any]) -> str:
 
 
 def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, sample: Sample) -> dict[str, Any]:
-    complete = not judged["status"].isin(OPEN).any()
+    complete = not judged["status"].isin(PENDING).any()
     judged = of_the_plan(judged, frames)
     arms = outcome_counts(judged, limits, frames, sample)
     paired = comparisons(judged, frames, sample)

@@ -17,6 +17,7 @@ import pandas as pd
 from report.frames import StudyFrames, load_frames
 from report.judging import judge, thresholds
 from robustness.store import StudyStore
+from robustness.trial import PENDING
 
 _FRONT = ["configuration", "replicate", "arm"]
 _BACK = ["status", "epochs", "best", "best_epoch", "last", "last_epoch", "outcome_best", "outcome_last"]
@@ -28,7 +29,7 @@ def results_table(frames: StudyFrames, judged: pd.DataFrame | None = None) -> pd
     drawn = frames.configurations.rename(columns=lambda name: f"hp_{name}" if name in (*_FRONT, *_BACK) else name)
     joined = trials[[*_FRONT, *_BACK]].join(drawn, on="configuration")
     # A trial that has not ended shows something else at every look.
-    ended = ~joined["status"].isin(("planned", "running"))
+    ended = ~joined["status"].isin(PENDING)
     for name in ("epochs", "best", "best_epoch", "last", "last_epoch"):
         joined[name] = joined[name].where(ended, 0 if name == "epochs" else pd.NA)
     joined["status"] = joined["status"].where(ended, "planned")

@@ -27,12 +27,11 @@ import pandas as pd
 
 from report.frames import StudyFrames
 from robustness.statistics.thresholds import upper_point
+from robustness.trial import COUNTED
 
 SUMMARIES = ("best", "last")
 OUTCOMES = ("learned_nothing", "good")
 LEVELS = ("learned_nothing", "between", "good")
-COUNTED = ("finished", "diverged")
-OPEN = ("planned", "running")
 CHANCE = 0.5
 """The AUC of a guess, and what stands in for the untrained networks' threshold as long as that is not known."""
 

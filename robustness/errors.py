@@ -50,7 +50,7 @@ class Diverged(Exception):
         return type(self), (self.epoch, self.step)
 
 
-def one_of(kind: str, name: object, allowed: Iterable[str]) -> str:
+def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:
     """A line for a name that does not exist: the name, the nearest one that does, and all that do."""
     names = sorted(allowed)
     near = get_close_matches(str(name), names, n=1)

@@ -24,9 +24,13 @@ Status: TypeAlias = Literal[
 ]
 """`planned` and `running` trials are still to do; the others have ended and never run again by themselves."""
 
-WITHOUT_RESULT: tuple[Status, ...] = ("failed", "timed_out", "out_of_memory")
-"""How trials end that show nothing: they are left out of the fractions, and may be run again."""
-ENDED: frozenset[Status] = frozenset({"finished", "diverged", "out_of_memory", "timed_out", "failed", "pruned"})
+PENDING: tuple[Status, ...] = ("planned", "running")
+"""Trials still to do; after a crash of the driver a `running` one starts again."""
+COUNTED: tuple[Status, ...] = ("finished", "diverged")
+"""Trials that count towards the fractions."""
+NO_RESULT: tuple[Status, ...] = ("failed", "timed_out", "out_of_memory")
+"""Trials that ended without a result: excluded from the fractions; `--retry` reruns them."""
+ENDED: tuple[Status, ...] = (*COUNTED, *NO_RESULT, "pruned")
 
 
 class TrialKey(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from report.drawing.style import text
-from report.judging import OPEN
 from report.material import Material
 from report.sections.own_results import own_cautions, stands_alone
 from report.sections.verdict import decided
+from robustness.trial import PENDING
 
 FEW_PAIRS = 30
 MANY_LEFT_OUT = 0.05
@@ -35,7 +35,7 @@ def cautions(material: Material) -> list[str]:
 
 def _incomplete(material: Material) -> Iterator[str]:
     trials = material.trials
-    still = int(trials["status"].isin(OPEN).sum())
+    still = int(trials["status"].isin(PENDING).sum())
     running = int((trials["status"] == "running").sum())
     if still:
         yield (
@@ -78,7 +78,7 @@ def _threshold(material: Material) -> Iterator[str]:
 
 def _left_out(material: Material) -> Iterator[str]:
     trials = material.trials
-    ended = trials.loc[~trials["status"].isin(OPEN)]
+    ended = trials.loc[~trials["status"].isin(PENDING)]
     lost = ended.loc[~ended["counted"]]
     if len(ended) and len(lost) / len(ended) > MANY_LEFT_OUT:
         counts = lost["reason"].value_counts().sort_index()

@@ -12,8 +12,8 @@ import pandas as pd
 
 from report.comparison import Sample, compare_pairs, has_outcome
 from report.frames import StudyFrames
-from report.judging import OPEN
 from report.words import SIGNIFICANT
+from robustness.trial import PENDING
 
 MOST_ERRORS = 5
 
@@ -21,7 +21,7 @@ MOST_ERRORS = 5
 def left_out(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> dict[str, Any]:
     """Counts by arm and reason, the most frequent error texts, and what counting them would do to each comparison."""
     lost = judged[~judged["counted"]]
-    missing = lost["status"].isin(OPEN)
+    missing = lost["status"].isin(PENDING)
     counts = {
         arm: {str(reason): int(n) for reason, n in sorted(own.value_counts().items())}
         for arm in frames.arms
@@ -53,7 +53,7 @@ def would_it_matter(
     rows = rows[rows["arm"].isin((first, second))]
     wide = rows.set_index(["configuration", "replicate", "arm"])["value"].unstack("arm")  # noqa: PD010
     wide = wide.reindex(columns=[first, second])
-    still_open = rows["status"].isin(OPEN).groupby([rows["configuration"], rows["replicate"]]).any()
+    still_open = rows["status"].isin(PENDING).groupby([rows["configuration"], rows["replicate"]]).any()
     bad, fine = (1.0, 0.0) if outcome == "learned_nothing" else (0.0, 1.0)
     ways = {
         "as_failures": (bad, bad),

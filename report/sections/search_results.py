@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from report.frames import StudyFrames
-from report.judging import OPEN
 from robustness.errors import SearchSpaceError
 from robustness.optimize.numbering import read_number
 from robustness.space.options import Branches, Choices, Options, Range
 from robustness.space.space import read_space
 from robustness.sweep.outcomes import OBJECTIVES
+from robustness.trial import PENDING
 
 
 def search_results(frames: StudyFrames) -> dict[str, Any] | None:
@@ -84,7 +84,7 @@ def _arm(
         if row.status == "finished" and score is not None and (best is None or score > best["score"]):
             best = run
         runs.append({**run, "best_so_far": None if best is None else best["score"]})
-    ended = [run for run in runs if run["status"] not in OPEN]
+    ended = [run for run in runs if run["status"] not in PENDING]
     return {
         "wanted": max(wanted, len(runs)),
         "ended": len(ended),
@@ -165,7 +165,7 @@ def _cautions(arms: Mapping[str, Mapping[str, Any]], measure: str) -> list[str]:
         found.append(f"The search is incomplete; runs that have ended: {', '.join(left)}.")
     lost = {}
     for arm, each in arms.items():
-        bad = {name: count for name, count in each["status"].items() if name not in (*OPEN, "finished")}
+        bad = {name: count for name, count in each["status"].items() if name not in (*PENDING, "finished")}
         if bad:
             lost[arm] = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in bad.items())
     if lost:

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from robustness.errors import TaskError, one_of
+from robustness.errors import TaskError, unknown_name
 
 TASKS = ("retinopathy",)
 """The tasks that need preparing."""
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prepare; raises `TaskError`, after everything else is done, if some pictures could not be read."""
     if arguments.task not in TASKS:
-        raise TaskError(one_of("task to prepare", arguments.task, TASKS))
+        raise TaskError(unknown_name("task to prepare", arguments.task, TASKS))
     shares = (arguments.validation_share, arguments.test_share)
     if min(shares) < 0 or sum(shares) >= 1:
         raise TaskError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robustness.execution.protocol import Ending, Started
-from robustness.trial import WITHOUT_RESULT, EpochResult, TrialKey
+from robustness.trial import NO_RESULT, EpochResult, TrialKey
 
 
 class Printer:
@@ -22,4 +22,4 @@ class Printer:
 
     def ended(self, key: TrialKey, ending: Ending) -> None:
         print(f"{key}: {ending.status}" + (f"\n{ending.error}" if ending.error else ""))
-        self.failed = self.failed or ending.status in WITHOUT_RESULT
+        self.failed = self.failed or ending.status in NO_RESULT

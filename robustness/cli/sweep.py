@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from robustness.store.study_store import StudyStore
     from robustness.study.study import Study
     from robustness.sweep.plan import Plan
-    from robustness.sweep.sweep import Swept
+    from robustness.sweep.sweep import SweepResult
     from robustness.trial import TrialKey
 
 
@@ -88,13 +88,13 @@ def _reopen(store: StudyStore, quiet: bool) -> None:
     """Plan what ended without a result once more."""
     from robustness.errors import StudyFileError
     from robustness.sweep.sweep import STOPPED_NOTE
-    from robustness.trial import WITHOUT_RESULT
+    from robustness.trial import NO_RESULT
 
     if store.note(STOPPED_NOTE) is not None:
         raise StudyFileError("--retry: the sweep was ended on its evidence, which other results would change")
     with store.writer():
         pass  # Takes in what the last sweep could not save.
-    count = store.reopen(WITHOUT_RESULT)
+    count = store.reopen(NO_RESULT)
     if not quiet:
         print(f"{count} {'trial' if count == 1 else 'trials'} to run again", file=sys.stderr, flush=True)
 
@@ -106,10 +106,10 @@ def _sweep(
     arguments: argparse.Namespace,
     only: Sequence[TrialKey],
     interruption: Interruption,
-) -> Swept:
+) -> SweepResult:
     from robustness.execution.protocol import StartInterrupted
     from robustness.sweep.progress import Display, Progress
-    from robustness.sweep.sweep import Swept, sweep, terms_of
+    from robustness.sweep.sweep import SweepResult, sweep, terms_of
     from robustness.sweep.winners import plan_winners
 
     if not only:
@@ -122,7 +122,7 @@ def _sweep(
         prepare_judgement(study, plan, store, executor, interruption, arguments.quiet)
         with Display(Progress.of(store), arguments.quiet) as display:
             return sweep(study, plan, store, executor, display, interruption, only)
-    return Swept(0, len(store.pending()), 0, decided=False)
+    return SweepResult(0, len(store.pending()), 0, decided=False)
 
 
 def prepare_judgement(
@@ -175,7 +175,7 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
     return INCOMPLETE if printer.failed else DONE
 
 
-def _end(store: StudyStore, swept: Swept, arguments: argparse.Namespace) -> int:
+def _end(store: StudyStore, swept: SweepResult, arguments: argparse.Namespace) -> int:
     from report.sections.verdict import headline
     from robustness.cli import DONE, INCOMPLETE
     from robustness.cli.report import write_page

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from robustness.errors import RobustnessError, one_of
+from robustness.errors import RobustnessError, unknown_name
 from robustness.trial import EpochResult, Status, Trial, TrialKey
 
 IMPORTED = "imported"
@@ -193,7 +193,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 def _column(path: Path, names: Sequence[str], asked: str | None, usual: Sequence[str], what: str) -> str:
     if asked is not None:
         if asked not in names:
-            raise RobustnessError(f"{path}: --{what}: {one_of('column', asked, names)}")
+            raise RobustnessError(f"{path}: --{what}: {unknown_name('column', asked, names)}")
         return asked
     found = next((name for name in usual if name in names), None)
     if found is None:
@@ -242,7 +242,7 @@ def _seconds(text: str) -> float | None:
 def _status(where: str, text: str) -> Status:
     status = STATUSES.get(text.strip().lower().removeprefix("trialstate."))
     if status is None:
-        raise RobustnessError(f"{where}: {one_of('status', text, filter(None, STATUSES))}")
+        raise RobustnessError(f"{where}: {unknown_name('status', text, filter(None, STATUSES))}")
     return status
 
 

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from robustness.errors import MethodError, StudyFileError, one_of
+from robustness.errors import MethodError, StudyFileError, unknown_name
 from robustness.trial import find_object
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def find_method(name: str) -> Method:
             raise MethodError(f"arm: {name!r} is a {type(found).__name__}, not a robustness.methods.method.Method")
         return found
     if name not in METHODS:
-        raise MethodError(one_of("arm", name, METHODS))
+        raise MethodError(unknown_name("arm", name, METHODS))
     method: Method = importlib.import_module(f"robustness.methods.{name}").METHOD
     return method
 
@@ -54,7 +54,7 @@ def read_method_options(name: str, options: Mapping[str, Any]) -> Any:
         if key not in kind.model_fields:
             if not kind.model_fields:
                 raise MethodError(f"arm {name} takes no options, but {key!r} is given")
-            raise MethodError(one_of(f"option of arm {name}:", key, kind.model_fields))
+            raise MethodError(unknown_name(f"option of arm {name}:", key, kind.model_fields))
     try:
         return kind.model_validate(dict(options))
     except ValidationError as error:

@@ -12,7 +12,7 @@ from robustness.optimize.numbering import Stage, read_number
 from robustness.study.arms import Arm
 from robustness.sweep.outcomes import OBJECTIVES
 from robustness.sweep.progress import in_words, running_json, running_table
-from robustness.trial import ENDED, WITHOUT_RESULT, EpochResult, Status, TrialKey
+from robustness.trial import ENDED, NO_RESULT, EpochResult, Status, TrialKey
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -109,15 +109,13 @@ class SearchProgress:
     def failures(self) -> dict[str, int]:
         """How many trials ended in each way that is not a result."""
         counts = Counter(self.states.values())
-        ways: tuple[Status, ...] = (*WITHOUT_RESULT, "diverged", "pruned")
+        ways: tuple[Status, ...] = (*NO_RESULT, "diverged", "pruned")
         return {status: counts[status] for status in ways if counts[status]}
 
     def complaints(self) -> list[str]:
         """A line for each trial without a result."""
         return [
-            f"{status.replace('_', ' ')}: {_name(key)}"
-            for key, status in self.states.items()
-            if status in WITHOUT_RESULT
+            f"{status.replace('_', ' ')}: {_name(key)}" for key, status in self.states.items() if status in NO_RESULT
         ]
 
     def line(self) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robustness.errors import SearchSpaceError, one_of
+from robustness.errors import SearchSpaceError, unknown_name
 from robustness.study.yaml_reader import shown
 
 LONGEST = 1000
@@ -79,7 +79,7 @@ def read_condition(text: object, names: Iterable[str], values: Iterable[object] 
     asked = {node.id for node in _checked(tree, text)} - set(_CONSTANTS)
     for name in sorted(asked - known):
         quoted = f" (a choice is written in quotes: '{name}')" if name in set(values) else ""
-        raise SearchSpaceError(f"where: {shown(text)}: {one_of('option', name, known)}{quoted}")
+        raise SearchSpaceError(f"where: {shown(text)}: {unknown_name('option', name, known)}{quoted}")
     return Condition(text.strip(), frozenset(asked), tree)
 
 

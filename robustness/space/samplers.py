@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from robustness.errors import SearchSpaceError, one_of
+from robustness.errors import SearchSpaceError, unknown_name
 from robustness.space.options import Options, Scalar
 from robustness.space.space import LISTABLE, Configuration, Space
 
@@ -32,7 +32,7 @@ BARREN = 1_000
 def draw(space: Space, strategy: str, count: int | None, seed: int) -> list[Configuration]:
     """The first `count` configurations of a space; raises SearchSpaceError if there are fewer."""
     if strategy not in get_args(Strategy):
-        raise SearchSpaceError(f"sampling.strategy: {one_of('strategy', strategy, get_args(Strategy))}")
+        raise SearchSpaceError(f"sampling.strategy: {unknown_name('strategy', strategy, get_args(Strategy))}")
     if strategy == "grid":
         _check_grid(space)
     allowed = space.allowed()

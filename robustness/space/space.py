@@ -23,7 +23,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from robustness.errors import SearchSpaceError, one_of
+from robustness.errors import SearchSpaceError, unknown_name
 from robustness.space.conditions import Condition, read_condition
 from robustness.space.options import Branches, Choices, Constant, Fragment, Option, Options, Range, Scalar
 from robustness.study.yaml_reader import shown
@@ -188,12 +188,12 @@ def _read_choices(values: Sequence[object], path: str) -> Choices:
 def _read_range(data: Mapping[str, object], path: str) -> Range:
     for key in data:
         if key not in RANGE_KEYS:
-            raise SearchSpaceError(f"{path}.{key}: {one_of('key of a range', key, RANGE_KEYS)}")
+            raise SearchSpaceError(f"{path}.{key}: {unknown_name('key of a range', key, RANGE_KEYS)}")
     integer, scale = data.get("integer", False), data.get("scale", "linear")
     if not isinstance(integer, bool):
         raise SearchSpaceError(f"{path}.integer: must be true or false, found {shown(integer)}")
     if scale not in ("linear", "log"):
-        raise SearchSpaceError(f"{path}.scale: {one_of('scale', scale, ('linear', 'log'))}")
+        raise SearchSpaceError(f"{path}.scale: {unknown_name('scale', scale, ('linear', 'log'))}")
     ends: list[float] = []
     for key in ("low", "high"):
         value = data.get(key)
@@ -229,7 +229,7 @@ def _read_factors(key: str, data: Mapping[str, Any], tree: Options, names: Itera
             raise SearchSpaceError(f"{key}: unknown option {shown(factor)}: an option's name is text")
         if factor not in top:
             nested = " (only options at the top of the space can be)" if factor in names else ""
-            raise SearchSpaceError(f"{key}: {one_of('option', factor, top)}{nested}")
+            raise SearchSpaceError(f"{key}: {unknown_name('option', factor, top)}{nested}")
         if not isinstance(top[factor], (Choices, Branches)):
             raise SearchSpaceError(f"{key}: {factor!r} has no list of choices")
         if factor in factors[:position]:

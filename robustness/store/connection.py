@@ -13,7 +13,7 @@ from urllib.parse import quote
 from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from robustness.errors import StoreError, one_of
+from robustness.errors import StoreError, unknown_name
 from robustness.store import encoding
 
 DEFAULT_URL = "sqlite:///robustness.db"
@@ -43,7 +43,7 @@ def read_url(text: str | None = None) -> URL:
             f"postgresql://user@host/database{hint}"
         ) from None
     if url.drivername not in _DRIVERS:
-        raise StoreError(f"store: {one_of('kind of database', url.drivername, ('sqlite', 'postgresql'))}")
+        raise StoreError(f"store: {unknown_name('kind of database', url.drivername, ('sqlite', 'postgresql'))}")
     url = url.set(drivername=_DRIVERS[url.drivername])
     if url.drivername == "sqlite" and (url.host or (url.database or "").startswith("file:")):
         raise StoreError(f"store {shown(url)!r}: a file is written sqlite:///results.db, or sqlite:////full/path.db")

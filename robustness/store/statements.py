@@ -11,10 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Insert, Table, bindparam, dele
 from robustness.store import encoding
 from robustness.store.buffer import Buffer, Record
 from robustness.store.schema import MEASURES, curves, epochs, predictions, trials
-from robustness.trial import Status, TrialKey
-
-TO_DO = ("planned", "running")
-"""The statuses of a trial that may still change: one that has ended is opened again by `reopen` alone."""
+from robustness.trial import PENDING, Status, TrialKey
 
 
 def upsert(dialect: str, table: Table) -> Insert:
@@ -109,7 +106,7 @@ def _update_open(connection: Connection, rows: list[dict[str, Any]]) -> None:
 
 def _is_open() -> ColumnElement[bool]:
     # An `IN` would be shorter, but is not for statements that run for many rows at once.
-    return (trials.c.id == bindparam("of_trial")) & or_(*(trials.c.status == status for status in TO_DO))
+    return (trials.c.id == bindparam("of_trial")) & or_(*(trials.c.status == status for status in PENDING))
 
 
 def _epoch_row(trial: int, record: Record) -> dict[str, Any]:

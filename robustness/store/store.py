@@ -8,7 +8,7 @@ from types import TracebackType
 
 from sqlalchemy import URL, select
 
-from robustness.errors import StoreError, one_of
+from robustness.errors import StoreError, unknown_name
 from robustness.store import migrations, registering
 from robustness.store.connection import BUSY_SECONDS, Database, connect, read_url, shown, sqlite_file
 from robustness.store.schema import studies
@@ -52,7 +52,7 @@ class Store:
             found = connection.execute(select(studies.c.id, studies.c.created).where(studies.c.name == name)).first()
         if found is None:
             names = self.names()
-            why = one_of("study", name, names) if names else f"unknown study {name!r}: it holds none yet"
+            why = unknown_name("study", name, names) if names else f"unknown study {name!r}: it holds none yet"
             raise StoreError(f"store {self.url!r}: {why}")
         return StudyStore(self._database, found.id, name, found.created)
 

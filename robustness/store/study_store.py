@@ -16,9 +16,9 @@ from robustness.store.connection import Database, file_beside
 from robustness.store.locks import sweep_lock
 from robustness.store.registering import add_trials, next_position
 from robustness.store.schema import MEASURES, configurations, epochs, notes, predictions, studies, trials
-from robustness.store.statements import TO_DO, reopen, upsert
+from robustness.store.statements import reopen, upsert
 from robustness.store.writer import Writer
-from robustness.trial import EpochResult, Status, Trial, TrialKey
+from robustness.trial import PENDING, EpochResult, Status, Trial, TrialKey
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -70,7 +70,7 @@ class StudyStore:
 
     def pending(self) -> list[TrialKey]:
         """The trials that have not ended, in the plan's order."""
-        return [key for key, status in self.states().items() if status in TO_DO]
+        return [key for key, status in self.states().items() if status in PENDING]
 
     def states(self) -> dict[TrialKey, Status]:
         """The status of each trial, in the plan's order."""

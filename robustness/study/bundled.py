@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError, one_of
+from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError, unknown_name
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -46,4 +46,6 @@ def _find(name_or_path: str, folder: Path, kind: str, words: str, error: type[Ro
         raise error(f"{name_or_path[:200]!r}: no file can have this name") from None
     if name_or_path in bundled_names(kind):
         return bundled(kind) / f"{name_or_path}.yaml"
-    raise error(f"{one_of(words, name_or_path, bundled_names(kind))}; a file of your own is given as a path to .yaml")
+    raise error(
+        f"{unknown_name(words, name_or_path, bundled_names(kind))}; a file of your own is given as a path to .yaml"
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 from robustness.study.yaml_reader import shown
 
-NO_RESULT = ("description", "resources", "reference", "stop", "compare_with")
+NOT_DECISIVE = ("description", "resources", "reference", "stop", "compare_with")
 """The keys that decide no result: they may change between two runs of a study."""
 
 
@@ -50,7 +50,7 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 def _deciding(document: Mapping[str, Any]) -> dict[str, Any]:
     """What decides results, with the arms by label, since their order decides nothing."""
-    kept = {key: value for key, value in document.items() if key not in NO_RESULT}
+    kept = {key: value for key, value in document.items() if key not in NOT_DECISIVE}
     kept["arms"] = {arm["label"]: arm for arm in document.get("arms", [])}
     return kept
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from robustness.errors import StudyFileError, one_of
+from robustness.errors import StudyFileError, unknown_name
 from robustness.study.sections import Search
 from robustness.sweep.outcomes import OBJECTIVES
 
@@ -42,7 +42,7 @@ def check_search(study: Study) -> None:
         for key, chosen in (("arms", study.finals.arms), ("planned", study.finals.planned)):
             for position, label in enumerate(chosen or ()):
                 if label not in labels:
-                    raise StudyFileError(f"finals.{key}.{position}: {one_of('arm', label, labels)}")
+                    raise StudyFileError(f"finals.{key}.{position}: {unknown_name('arm', label, labels)}")
     if study.search is None:
         if study.finals is not None:
             raise StudyFileError("finals: needs `search`, which finds the configurations of final models")
@@ -51,7 +51,7 @@ def check_search(study: Study) -> None:
     for key, given in (("spaces", search.spaces), ("models", search.models)):
         for label in given:
             if label not in labels:
-                raise StudyFileError(f"search.{key}.{label}: {one_of('arm', label, labels)}")
+                raise StudyFileError(f"search.{key}.{label}: {unknown_name('arm', label, labels)}")
     if study.outcomes.learned_nothing.below is None:
         raise StudyFileError(
             "outcomes.learned_nothing: thresholds that are found are for sweeps; a study with `search` compares its "

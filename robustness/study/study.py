@@ -24,12 +24,12 @@ from robustness.errors import (
     SearchSpaceError,
     StudyFileError,
     TaskError,
-    one_of,
+    unknown_name,
 )
 from robustness.space.space import Space, read_space
 from robustness.study.arms import Arm, check_label, read_arms
 from robustness.study.bundled import find_space, find_study
-from robustness.study.changes import NO_RESULT, differences, extends
+from robustness.study.changes import NOT_DECISIVE, differences, extends
 from robustness.study.overrides import override
 from robustness.study.search import PRUNING_PLACE, check_search, read_spaces, with_budget
 from robustness.study.sections import (
@@ -135,7 +135,7 @@ class Study:
     @property
     def hash(self) -> str:
         """A fingerprint of everything that decides results."""
-        decides = {key: value for key, value in self.document().items() if key not in NO_RESULT}
+        decides = {key: value for key, value in self.document().items() if key not in NOT_DECISIVE}
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
 
@@ -303,7 +303,7 @@ def _training(data: Mapping[str, Any]) -> TrainingOptions:
 
 def _check_outcomes(outcomes: Outcomes) -> None:
     if outcomes.metric not in METRICS:
-        raise StudyFileError(f"outcomes.metric: {one_of('metric', outcomes.metric, METRICS)}")
+        raise StudyFileError(f"outcomes.metric: {unknown_name('metric', outcomes.metric, METRICS)}")
     for key, value in (
         ("learned_nothing.below", outcomes.learned_nothing.below),
         ("good.at_least", outcomes.good.at_least),
@@ -317,9 +317,9 @@ def _check_task_and_model(study: Study, check_data: bool) -> None:
     from robustness.trainables.models import MODELS, check_model
 
     if study.model["name"] not in MODELS:
-        raise ModelError(f"model.name: {one_of('model', study.model['name'], MODELS)}")
+        raise ModelError(f"model.name: {unknown_name('model', study.model['name'], MODELS)}")
     if not is_task(study.task["name"]):
-        raise TaskError(f"task.name: {one_of('task', study.task['name'], TASKS)}")
+        raise TaskError(f"task.name: {unknown_name('task', study.task['name'], TASKS)}")
     size = None
     try:
         check_task(study.task, needs_data=check_data)
@@ -341,7 +341,7 @@ def _check_task_and_model(study: Study, check_data: bool) -> None:
 def _check_compared(study: Study) -> None:
     labels = [arm.label for arm in study.arms]
     if study.compare_with is not None and study.compare_with not in labels:
-        raise StudyFileError(f"compare_with: {one_of('arm', study.compare_with, labels)}")
+        raise StudyFileError(f"compare_with: {unknown_name('arm', study.compare_with, labels)}")
 
 
 def _check_arm(arm: Arm, space: Space) -> None:

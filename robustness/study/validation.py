@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from robustness.errors import one_of
+from robustness.errors import unknown_name
 from robustness.study.yaml_reader import dotted, shown
 
 
@@ -24,7 +24,7 @@ def first_fault(error: ValidationError, model: type[BaseModel], data: Any) -> st
 def _words(fault: Any, path: list[str | int], model: type[BaseModel]) -> str:
     match fault["type"]:
         case "extra_forbidden":
-            return one_of("key", path[-1], _fields_at(model, path[:-1]))
+            return unknown_name("key", path[-1], _fields_at(model, path[:-1]))
         case "missing":
             return "is missing"
         case "model_type" | "dict_type" | "mapping_type":

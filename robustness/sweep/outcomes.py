@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from robustness.trial import EpochResult, Status
+from robustness.trial import COUNTED, EpochResult, Status
 
 Outcome: TypeAlias = Literal["learned_nothing", "between", "good"]
 
@@ -64,7 +64,7 @@ class Judge:
 
     def outcome(self, status: Status | str, metric: float | None) -> Outcome | None:
         """What a trial shows; None while it runs and for trials that are left out."""
-        if status not in ("finished", "diverged"):
+        if status not in COUNTED:
             return None
         if metric is None or math.isnan(metric):
             return "learned_nothing" if status == "diverged" else None

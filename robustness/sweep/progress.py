@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from robustness.execution.protocol import Started
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge, Outcome
-from robustness.trial import ENDED, WITHOUT_RESULT, EpochResult, Status, TrialKey
+from robustness.trial import COUNTED, ENDED, NO_RESULT, EpochResult, Status, TrialKey
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -86,7 +86,7 @@ class Progress:
         """How many of the winners' further trials are done, of how many."""
         further = [status for key, status in self.states.items() if self._further(key)]
         # Where every trial of the plan failed, there is no winner.
-        some = any(status not in ENDED or status in ("finished", "diverged") for status in self.states.values())
+        some = any(status not in ENDED or status in COUNTED for status in self.states.values())
         return sum(status in ENDED for status in further), len(further) or (self.winners or 0) * some
 
     def done(self) -> bool:
@@ -110,7 +110,7 @@ class Progress:
     def failures(self) -> dict[str, int]:
         """How many trials ended in each way that is not a result."""
         counts = Counter(self.states.values())
-        return {status: counts[status] for status in (*WITHOUT_RESULT, "diverged") if counts[status]}
+        return {status: counts[status] for status in (*NO_RESULT, "diverged") if counts[status]}
 
     def seconds_left(self) -> float | None:
         """The epochs that are left times how long an epoch of the arm took, over the trials that run at once."""
@@ -157,7 +157,7 @@ class Progress:
         return [
             f"{status.replace('_', ' ')}: {key} (robustness sweep {self.study} --only {key} --inline)"
             for key, status in self.states.items()
-            if status in WITHOUT_RESULT
+            if status in NO_RESULT
         ]
 
     def line(self) -> str:

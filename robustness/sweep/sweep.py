@@ -17,7 +17,7 @@ from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge, Outcome, judged_epo
 from robustness.sweep.plan import Plan
 from robustness.sweep.stopping import StoppingRule, pair_shows
 from robustness.sweep.winners import plan_winners
-from robustness.trial import WITHOUT_RESULT, EpochResult, Status, Trial, TrialKey
+from robustness.trial import NO_RESULT, PENDING, EpochResult, Status, Trial, TrialKey
 
 STOPPED_NOTE = "stopped"
 """The note of a study that was ended early on evidence: pairs, difference, low, high, level, outcome."""
@@ -40,7 +40,7 @@ class SweepWatcher(Watcher, Protocol):
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepResult:
     """How a sweep ended."""
 
     run: int
@@ -61,7 +61,7 @@ def sweep(
     watcher: SweepWatcher | None = None,
     stop: Callable[[], bool] = never,
     only: Sequence[TrialKey] = (),
-) -> Swept:
+) -> SweepResult:
     """Run the trials of a study that have not ended, or of these only those of `only`; then its winners' further ones.
 
     The caller holds the study's lock. Raises StoreError if the store cannot be written any more; what it has stays.
@@ -97,10 +97,10 @@ def sweep(
         with suppress(OSError):
             folder.rmdir()
     counts = store.counts()
-    return Swept(
+    return SweepResult(
         run=recorder.ended_here,
         left=counts.get("planned", 0) + counts.get("running", 0),
-        not_successful=sum(counts.get(status, 0) for status in WITHOUT_RESULT),
+        not_successful=sum(counts.get(status, 0) for status in NO_RESULT),
         decided=decision.decided,
     )
 
@@ -171,7 +171,7 @@ class Decision:
         decision = Decision(study, plan)
         if decision._rule is not None:
             for row in store.trials().itertuples():
-                if row.status not in ("planned", "running"):
+                if row.status not in PENDING:
                     key = TrialKey(int(row.configuration), str(row.arm), int(row.replicate))  # type: ignore[arg-type]
                     decision.add(key, judge.outcome(str(row.status), float(row.metric)))  # type: ignore[arg-type]
         return decision

@@ -21,10 +21,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from robustness.errors import StudyFileError, one_of
+from robustness.errors import StudyFileError, unknown_name
 from robustness.space.options import Constant, Range
 from robustness.study.sections import Winners
-from robustness.trial import ENDED, Trial, TrialKey
+from robustness.trial import COUNTED, ENDED, Trial, TrialKey
 
 if TYPE_CHECKING:
     from robustness.store.study_store import StudyStore
@@ -104,9 +104,7 @@ def plan_winners(terms: Winners | None, plan: Plan, store: StudyStore) -> list[T
         return []
     drawn = store.configurations()
     tried = [
-        Tried(key, drawn[key.configuration], metric)
-        for key, status, metric in store.results()
-        if status in ("finished", "diverged")
+        Tried(key, drawn[key.configuration], metric) for key, status, metric in store.results() if status in COUNTED
     ]
     trials = further_trials(plan.trials, choose(tried, terms), terms)
     new = [trial for trial in trials if trial.key not in states]
@@ -136,14 +134,14 @@ def check_winners(study: Study) -> None:
         return
     options = dict(study.space.options.items)
     if terms.by not in options:
-        raise StudyFileError(f"winners.by: {one_of('hyperparameter', terms.by, options)}")
+        raise StudyFileError(f"winners.by: {unknown_name('hyperparameter', terms.by, options)}")
     if isinstance(options[terms.by], Range):
         raise StudyFileError(f"winners.by: {terms.by!r} is a range; winners need a list of values")
     option = options[terms.by]
     values = (option.value,) if isinstance(option, Constant) else study.space.options.levels(terms.by)
     for name, count in terms.fewer.items():
         if name not in map(str, values):
-            raise StudyFileError(f"winners.fewer: {one_of(f'value of {terms.by}:', name, map(str, values))}")
+            raise StudyFileError(f"winners.fewer: {unknown_name(f'value of {terms.by}:', name, map(str, values))}")
         if count > terms.replicates:
             raise StudyFileError(f"winners.fewer.{name}: must be at most {terms.replicates}, found {count}")
 

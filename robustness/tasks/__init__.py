@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from robustness.errors import TaskError, one_of
+from robustness.errors import TaskError, unknown_name
 from robustness.tasks.data import Split, TaskData
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _find(options: Mapping[str, Any]) -> ModuleType:
     if not isinstance(name, str) or not name:
         raise TaskError(f"task: needs a name, one of {', '.join(TASKS)}, or a module of your own")
     if not is_task(name):
-        raise TaskError(f"task: {one_of('task', name, TASKS)}")
+        raise TaskError(f"task: {unknown_name('task', name, TASKS)}")
     module_name = TASKS.get(name, name)
     try:
         task = importlib.import_module(module_name)
@@ -116,7 +116,7 @@ def _first_fault(error: ValidationError, fields: tuple[str, ...]) -> str:
     fault = error.errors(include_url=False)[0]
     where = ".".join(map(str, fault["loc"]))
     if fault["type"] == "extra_forbidden":
-        return one_of("key", where, fields)
+        return unknown_name("key", where, fields)
     if fault["type"] == "missing":
         return f"the key {where!r} is missing"
     message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it should")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from robustness.errors import SearchSpaceError, one_of
+from robustness.errors import SearchSpaceError, unknown_name
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
 from robustness.study.yaml_reader import shown
 
@@ -60,7 +60,7 @@ def check_hyperparameters(
         kind = known.get(name)
         if kind is None:
             if not own_methods:
-                raise SearchSpaceError(f"{path}: {one_of('hyperparameter', name, known)}")
+                raise SearchSpaceError(f"{path}: {unknown_name('hyperparameter', name, known)}")
             continue
         for value in _extremes(option):
             if not kind.fits(value):

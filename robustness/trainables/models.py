@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from robustness.errors import ModelError, one_of
+from robustness.errors import ModelError, unknown_name
 
 if TYPE_CHECKING:
     from robustness.bnn.network import Blueprint
@@ -56,12 +56,12 @@ def read_options(options: Mapping[str, Any]) -> VGGOptions | MLPOptions:
     name = rest.pop("name", None)
     kind: type[VGGOptions | MLPOptions] = MLPOptions if name == "mlp" else VGGOptions
     if name not in MODELS:
-        raise ModelError(one_of("model", name, MODELS))
+        raise ModelError(unknown_name("model", name, MODELS))
     if name in BASE_CHANNELS:
         rest.setdefault("base_channels", BASE_CHANNELS[name])
     for key in rest:
         if key not in kind.model_fields:
-            raise ModelError(one_of(f"option of model {name}:", key, kind.model_fields))
+            raise ModelError(unknown_name(f"option of model {name}:", key, kind.model_fields))
     try:
         return kind.model_validate(rest)
     except ValidationError as error:

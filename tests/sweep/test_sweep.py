@@ -15,11 +15,11 @@ from robustness.execution.tune import TuneExecutor
 from robustness.store import open_store
 from robustness.study.study import load_study
 from robustness.sweep.plan import make_plan
-from robustness.sweep.sweep import STOPPED_NOTE, Recorder, Swept, read_keys, sweep
+from robustness.sweep.sweep import STOPPED_NOTE, Recorder, SweepResult, read_keys, sweep
 from robustness.trial import EpochResult, TrialKey
 
 
-def swept(path: Path, url: str, executor: Executor, stop: Callable[[], bool] | None = None) -> Swept:
+def swept(path: Path, url: str, executor: Executor, stop: Callable[[], bool] | None = None) -> SweepResult:
     study = load_study(str(path))
     plan = make_plan(study)
     with open_store(url) as store:
@@ -34,7 +34,7 @@ def test_inline_one_worker_and_two_give_the_same_results(tmp_path: Path) -> None
     path = write_study(tmp_path, sampling={"configurations": 5, "replicates": 2, "seed": 3})
     executors = {"inline": InlineExecutor(), "one": TuneExecutor(1), "two": TuneExecutor(2)}
     for name, executor in executors.items():
-        assert swept(path, store_url(tmp_path, name), executor) == Swept(20, 0, 0, decided=False)
+        assert swept(path, store_url(tmp_path, name), executor) == SweepResult(20, 0, 0, decided=False)
     texts = {results(store_url(tmp_path, name)) for name in executors}
     assert len(texts) == 1
 
@@ -125,7 +125,7 @@ def test_a_store_that_fails_cuts_the_sweep_short_and_it_can_go_on(
         patch.setattr(Recorder, "ended", failing)
         with pytest.raises(StoreError, match="the disk is full"):
             swept(path, store_url(tmp_path), InlineExecutor())
-    assert swept(path, store_url(tmp_path), InlineExecutor()) == Swept(7, 0, 0, decided=False)
+    assert swept(path, store_url(tmp_path), InlineExecutor()) == SweepResult(7, 0, 0, decided=False)
 
 
 def test_a_decided_difference_ends_the_sweep_early(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from robustness.store import open_store
 from robustness.study.study import load_study
 from robustness.sweep.plan import make_plan
 from robustness.sweep.progress import Progress
-from robustness.sweep.sweep import Swept, read_keys, sweep
+from robustness.sweep.sweep import SweepResult, read_keys, sweep
 from robustness.trial import TrialKey
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def study_file(folder: Path, trainable: str = "quick", **changes: Any) -> Path:
     return write_study(folder, trainable, **(sections | changes))
 
 
-def swept(path: Path, url: str, executor: Executor, stop: Callable[[], bool] = never) -> Swept:
+def swept(path: Path, url: str, executor: Executor, stop: Callable[[], bool] = never) -> SweepResult:
     study = load_study(str(path))
     plan = make_plan(study)
     with open_store(url) as store:
@@ -67,7 +67,7 @@ def expected_keys() -> set[TrialKey]:
 
 def test_the_best_of_each_arm_and_value_is_trained_on_further_replicates(tmp_path: Path) -> None:
     url = store_url(tmp_path)
-    assert swept(study_file(tmp_path), url, InlineExecutor()) == Swept(12 + FURTHER, 0, 0, decided=False)
+    assert swept(study_file(tmp_path), url, InlineExecutor()) == SweepResult(12 + FURTHER, 0, 0, decided=False)
     assert further_keys(url) == expected_keys()
     assert swept(study_file(tmp_path), url, InlineExecutor()).run == 0
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from robustness.errors import TaskError, one_of
+from robustness.errors import TaskError, unknown_name
 
 SPLITS = ("train", "validation", "test")
 HIGHEST_GRADE = 4
@@ -126,7 +126,7 @@ def _column(path: Path, kind: str, header: Sequence[str], named: str | None) -> 
     """The name, as in the header, of the column of this kind; None if it was not named and is not found."""
     if named is not None:
         if named not in header:
-            raise TaskError(f"{path}: --{kind}-column: {one_of('column', named, header)}")
+            raise TaskError(f"{path}: --{kind}-column: {unknown_name('column', named, header)}")
         return named
     plain = {name.strip().lower().replace(" ", "_"): name for name in header}
     return next((plain[usual] for usual in USUAL_COLUMNS[kind] if usual in plain), None)
@@ -146,7 +146,7 @@ def _split(path: Path, number: int, column: str, text: str) -> str:
     name = text.strip().lower()
     name = _SPLIT_NAMES.get(name, name)
     if name not in SPLITS:
-        raise TaskError(f"{path}, line {number}: {column}: {one_of('split', text, SPLITS)}")
+        raise TaskError(f"{path}, line {number}: {column}: {unknown_name('split', text, SPLITS)}")
     return name
 
 

