@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from results import Result, parser, show
 
 from robustness.store import open_store
-from robustness.study.study import make_study
+from robustness.study.loading import make_study
 from robustness.sweep.plan import make_plan
 
 EPOCHS = 150

@@ -47,6 +47,10 @@ class LargeStudy:
     hash: str = "large"
     count: int = TRIALS
 
+    @property
+    def keeps_curves(self) -> bool:
+        return False
+
     def document(self) -> dict[str, Any]:
         outcomes = {"metric": "validation_auc", "primary": "good", "good": {"at_least": 0.8}}
         return {

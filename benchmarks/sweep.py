@@ -30,7 +30,7 @@ from robustness.execution.protocol import Ending, Started, Terms
 from robustness.execution.ray_session import connected
 from robustness.execution.tune import TuneExecutor
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.sweep.sweep import sweep
 from robustness.trial import EpochResult, Trial, TrialKey

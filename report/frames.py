@@ -31,6 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from robustness.store import StudyStore
+from robustness.store.registering import CURVES_NOTE
 from robustness.trial import TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
@@ -128,7 +129,7 @@ def load_frames(study: StudyStore) -> StudyFrames:
         trials=pd.DataFrame(),
         configurations=drawn[_in_space_order(names, document.get("space"))],
         epochs=_sorted(epochs, arms, ["epoch"]),
-        curves=study.curves() if str(document["trainable"]).startswith("robustness.") else pd.DataFrame(),
+        curves=study.curves() if study.note(CURVES_NOTE) else pd.DataFrame(),
         stopped=study.note("stopped") or None,
         # Only a search has final models, and a sweep's report need not wait for them.
         predictions=study.predictions("test") if document.get("search") else {},

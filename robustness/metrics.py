@@ -18,6 +18,9 @@ Floats: TypeAlias = NDArray[np.float64]
 REFERRED = (0.0, 0.1, 0.2, 0.3)
 """The fractions of pictures referred to a doctor at which the paper reports the AUC of the rest."""
 
+OBJECTIVES = {"auc": "validation_auc", "accuracy": "validation_accuracy"}
+"""The measure behind each objective that a search can name."""
+
 
 def auc(labels: ArrayLike, scores: ArrayLike) -> float:
     """The area under the ROC curve: P(score of a positive > score of a negative), a tie counting half."""

@@ -21,6 +21,9 @@ Purpose: TypeAlias = Literal[
     "initialisation", "data_order", "augmentation", "weight_noise", "radius", "dropout", "evaluation", "diagnostics"
 ]
 
+NO_REPLICATE = -1
+"""The replicate in the streams of untrained networks, which no trial has."""
+
 
 @dataclass(frozen=True)
 class Streams:

@@ -1,23 +1,16 @@
 """What crosses to a worker (`Trial`) and what comes back (`EpochResult`): plain records, no torch, Ray or SQL.
 
-A trainable is any function `trial -> iterator of EpochResult`, named as `package.module:function`. The built-in one
-is `robustness.training:train`.
+A trainable is any function `trial -> iterator of EpochResult`; see `robustness.trainables`.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from robustness.errors import StudyFileError
-
-BUILT_IN_TRAINABLE = "robustness.training:train"
-FINAL_TRAINABLE = "robustness.finishing:train"
-"""Trains as the built-in one does, then keeps the best epoch's weights and scores them on the test set."""
-OWN_TRAINABLES = (BUILT_IN_TRAINABLE, FINAL_TRAINABLE)
-"""The trainables of the project itself: they need torch and the task's data."""
+DEFAULT_TRAINABLE = "classification"
+"""The trainable of a study that names none."""
 
 Status: TypeAlias = Literal[
     "planned", "running", "finished", "diverged", "out_of_memory", "timed_out", "failed", "pruned"
@@ -66,7 +59,7 @@ class Trial:
     training: Mapping[str, Any] = field(default_factory=dict)
     metric: str = "validation_auc"
     """The measure by which the study judges an epoch; higher is better."""
-    trainable: str = BUILT_IN_TRAINABLE
+    trainable: str = DEFAULT_TRAINABLE
     checkpoint: str | None = None
     """A file in which the trainable keeps its state between epochs, and from which it goes on if the file exists."""
 
@@ -89,40 +82,3 @@ class EpochResult:
     """Wall time of the epoch, training and evaluation together."""
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Series within the epoch (say, the loss of each step), kept as they come."""
-
-
-Trainable: TypeAlias = Callable[[Trial], Iterator[EpochResult]]
-
-
-def find_object(name: str, what: str) -> Any:
-    """The object called `package.module:name`; `what` says in an error which setting named it."""
-    module_name, _, attribute = name.partition(":")
-    if not module_name or not attribute:
-        raise StudyFileError(f"{what}: {name!r} is not of the form package.module:name")
-    try:
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise StudyFileError(f"{what}: cannot import {module_name!r} ({error})") from error
-    try:
-        return getattr(module, attribute)
-    except AttributeError:
-        raise StudyFileError(f"{what}: {module_name!r} has no {attribute!r}") from None
-
-
-MOVED = {
-    "robustness.training:train": "robustness.trainables.classification.training:train",
-    "robustness.finishing:train": "robustness.trainables.classification.final_training:train",
-    "robustness.regression:train": "robustness.trainables.regression:train",
-    "robustness.continual:train": "robustness.trainables.continual:train",
-    "robustness.theory.soap_bubble:train": "robustness.trainables.theory.soap_bubble:train",
-    "robustness.theory.gradient_noise:train": "robustness.trainables.theory.gradient_noise:train",
-}
-"""Where the trainables are that study files and stores know by older names."""
-
-
-def find_trainable(name: str) -> Trainable:
-    """The trainable called `package.module:function`."""
-    trainable: Trainable = find_object(MOVED.get(name, name), "trainable")
-    if not callable(trainable):
-        raise StudyFileError(f"trainable: {name!r} cannot be called")
-    return trainable

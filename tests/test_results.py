@@ -19,7 +19,7 @@ from support.files import data_set
 from report.sections.controls_results import mean, points, turned
 from report.words import p_words, share
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 
 ROOT = Path(__file__).parents[1]

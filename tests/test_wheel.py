@@ -29,7 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_packages_the_studies_and_the_spaces(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    assert "robustness/cli.py" in names
+    assert "robustness/cli/__init__.py" in names
     assert any(name.startswith("report/") for name in names)
     for kind in ("studies", "search_spaces"):
         expected = {f"robustness/bundled/{kind}/{path.name}" for path in (ROOT / kind).glob("*.yaml")}

@@ -14,7 +14,7 @@ import pandas as pd
 from report.frames import KEY, StudyFrames
 from robustness.statistics.means import mean_with_error
 
-TRAINABLE = "robustness.continual:train"
+TRAINABLE = "continual"
 CHOSEN_BY = "validation_accuracy"
 TOLD = ("validation_accuracy", "test_accuracy", "forgetting", "first_task")
 """Of each cell after the last task; `first_task` is the test accuracy on the first."""

@@ -21,7 +21,7 @@ import pandas as pd
 
 from report.frames import StudyFrames
 
-TRAINABLE = "robustness.theory.gradient_noise:train"
+TRAINABLE = "gradient_noise"
 TENFOLD = 10.0
 VISIBLE = 0.01
 PAPER = {"sigma": 0.3, "channels": 512}

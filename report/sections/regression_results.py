@@ -18,7 +18,7 @@ from robustness.study.sections import Winners
 from robustness.sweep.winners import Tried, choose
 from robustness.trial import TrialKey
 
-TRAINABLE = "robustness.regression:train"
+TRAINABLE = "regression"
 MEASURES = ("test_rmse", "test_log_likelihood")
 WITHIN = 2.0
 """Standard errors."""

@@ -11,10 +11,10 @@ import pandas as pd
 
 from report.frames import StudyFrames
 from robustness.errors import SearchSpaceError
+from robustness.metrics import OBJECTIVES
 from robustness.optimize.numbering import read_number
 from robustness.space.options import Branches, Choices, Options, Range
 from robustness.space.space import read_space
-from robustness.sweep.outcomes import OBJECTIVES
 from robustness.trial import PENDING
 
 

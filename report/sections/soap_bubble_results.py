@@ -12,7 +12,7 @@ from report.frames import KEY, StudyFrames
 from robustness.statistics.paired import holm
 from robustness.trainables.theory.densities import gaussian_radius_moments, radial_radius_moments
 
-TRAINABLE = "robustness.theory.soap_bubble:train"
+TRAINABLE = "soap_bubble"
 LEVEL = 0.05
 CURVES = ("radius_edges", "radius_counts", "weight_edges", "weight_counts")
 

@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from robustness.bnn.network import Draws, Network
-from robustness.trainables.classification.devices import forward_precision
+from robustness.bnn.precision import forward_precision
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from robustness.optimize.search import NOTHING
     from robustness.optimize.warm_starts import warm_starts
     from robustness.store import open_store
-    from robustness.study.study import load_study
+    from robustness.study.loading import load_study
 
     study = load_study(arguments.study, arguments.set)
     if study.search is None:

@@ -10,7 +10,6 @@ from robustness.execution.protocol import Started
 from robustness.optimize.proposals import Run
 from robustness.optimize.search import search_of
 from robustness.store.study_store import StudyStore
-from robustness.study.search import objective
 from robustness.study.study import Study
 from robustness.sweep.outcomes import Outcome
 from robustness.trial import EpochResult, Status, TrialKey
@@ -21,7 +20,7 @@ class SearchLines:
 
     def __init__(self, study: Study, quiet: bool = False) -> None:
         self._runs = search_of(study).runs
-        self._metric = objective(study)
+        self._metric = study.objective
         self._quiet = quiet
         self._best: dict[str, float] = {}
 
@@ -59,7 +58,7 @@ def print_results(study: Study, store: StudyStore) -> None:
 
     for arm, run in winners(study, store).items():
         values = ", ".join(f"{name} {_cell(value)}" for name, value in run.hyperparameters.items())
-        print(f"{arm}: best {objective(study)} {run.score:.3f} in run {run.number + 1}: {values}")
+        print(f"{arm}: best {study.objective} {run.score:.3f} in run {run.number + 1}: {values}")
     finals = analyse(store).results.get("finals")
     if finals is not None:
         _print_table(finals)

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the plan; 0."""
-    from robustness.study.study import load_study
+    from robustness.study.loading import load_study
     from robustness.sweep.plan import make_plan
 
     overrides = list(arguments.set)

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from robustness.cli import BAD_INPUT, INTERRUPTED
     from robustness.errors import StoreError, StudyFileError
     from robustness.store import open_store
-    from robustness.study.study import load_study
+    from robustness.study.loading import load_study
     from robustness.sweep.plan import make_plan
     from robustness.sweep.sweep import read_keys
 

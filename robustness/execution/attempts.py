@@ -10,10 +10,15 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from robustness.errors import Diverged, RobustnessError
 from robustness.execution.protocol import Ending
-from robustness.trial import EpochResult, Trial, find_trainable
+from robustness.plugins import find_trainable
+from robustness.trial import EpochResult, Trial
+
+if TYPE_CHECKING:
+    from robustness.trainables.trainable import Trainable
 
 _OUT_OF_MEMORY = (
     "out of memory",
@@ -47,6 +52,26 @@ def attempt(trial: Trial, timeout: float | None = None) -> Iterator[EpochResult 
         yield ending
         return
     yield Ending("finished", seconds=time.perf_counter() - start)
+
+
+def needs_torch(trial: Trial) -> bool:
+    """Whether a worker imports torch before the trial's clock starts."""
+    trainable = _known_trainable(trial)
+    return trainable is not None and trainable.needs_torch
+
+
+def loads_task(trial: Trial) -> bool:
+    """Whether the trial loads a task whose arrays workers can share."""
+    trainable = _known_trainable(trial)
+    return trainable is not None and trainable.loads_task
+
+
+def _known_trainable(trial: Trial) -> Trainable | None:
+    """Return the trial's trainable; None for one that cannot be imported, which the attempt then reports."""
+    try:
+        return find_trainable(trial.trainable)
+    except Exception:
+        return None
 
 
 def timed_out(timeout: float, seconds: float) -> Ending:

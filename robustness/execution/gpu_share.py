@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from robustness.trial import OWN_TRAINABLES, Trial
+from robustness.plugins import find_trainable
+from robustness.trial import Trial
 
 MOST_SHARES = 8
 """More trials than this do not share a GPU: each has a CUDA context of its own, of about half a GB."""
@@ -22,44 +23,14 @@ def estimated_share(trial: Trial) -> float:
     memory = _gpu_memory()
     if memory is None:
         return 0.0
-    if trial.trainable not in OWN_TRAINABLES:
-        return 1.0
-    return share_of(SPARE * needed_bytes(trial), memory)
+    needed = find_trainable(trial.trainable).gpu_memory
+    return 1.0 if needed is None else share_of(SPARE * (CONTEXT + needed(trial)), memory)
 
 
 def share_of(needed: float, memory: float) -> float:
     """The smallest part 1/k of a GPU's memory that is enough; a whole GPU for a trial that no part holds."""
     parts = int(memory // max(needed, 1.0))
     return 1.0 / min(max(parts, 1), MOST_SHARES)
-
-
-def needed_bytes(trial: Trial) -> float:
-    """Bytes that training takes: three copies of each activation, and eight of each weight with its scale.
-
-    The copies are the activation, its gradient and the work space of a convolution; and mean, scale, their gradients,
-    the optimiser's three moments, and a draw.
-    """
-    from robustness.bnn.network import Convolution, Dense, Heads, Pool
-    from robustness.tasks import load_task
-    from robustness.trainables.models import blueprint
-
-    data = load_task(trial.task)
-    side = data.image_size
-    examples = int(trial.hyperparameters.get("batch_size", 32)) * int(
-        trial.hyperparameters.get("variational_samples", 1)
-    )
-    activations = examples * data.channels * side * side
-    weights = 0
-    for step in blueprint(trial.model, data.channels, data.classes):
-        if isinstance(step, Pool):
-            side = max(side // 2, 1)
-        elif isinstance(step, Convolution):
-            activations += 2 * examples * step.outputs * side * side
-            weights += 9 * step.inputs * step.outputs
-        elif isinstance(step, Dense | Heads):
-            activations += 2 * examples * step.outputs
-            weights += step.inputs * step.outputs
-    return CONTEXT + 4.0 * (3 * activations + 8 * weights)
 
 
 def _gpu_memory() -> float | None:

@@ -10,8 +10,16 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
-from robustness.execution.attempts import attempt, has_gpu, only_given_gpus, this_worker, timed_out, use_threads
-from robustness.execution.protocol import Ending, Observer, Started, Terms, never, uses_torch
+from robustness.execution.attempts import (
+    attempt,
+    has_gpu,
+    needs_torch,
+    only_given_gpus,
+    this_worker,
+    timed_out,
+    use_threads,
+)
+from robustness.execution.protocol import Ending, Observer, Started, Terms, never
 from robustness.trial import EpochResult, Trial
 
 
@@ -29,7 +37,7 @@ class InlineExecutor:
     def _run_all(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None:
         for trial in trials:
             share = terms.share(trial)
-            if uses_torch(trial) or share.gpu:
+            if needs_torch(trial) or share.gpu:
                 import torch  # noqa: F401  so that its threads are set before the trial, and its GPU is known
             before = use_threads(share.threads)
             device = "gpu" if has_gpu(share.gpu) else "cpu"

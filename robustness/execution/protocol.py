@@ -96,18 +96,6 @@ class Executor(Protocol):
         ...
 
 
-def uses_torch(trial: Trial) -> bool:
-    """Whether the trial is the project's own work, which needs torch."""
-    return trial.trainable.startswith("robustness.")
-
-
-def uses_task(trial: Trial) -> bool:
-    """Whether the trial needs the data of a task in `robustness.tasks`; some trainables here have their own."""
-    from robustness.tasks import is_task
-
-    return uses_torch(trial) and is_task(str(trial.task.get("name")))
-
-
 def never() -> bool:
     """The `stop` of a run that goes on to its end."""
     return False

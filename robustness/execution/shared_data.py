@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import ray
 
+from robustness.tasks import load_task, provide_task
+
 _provided: set[ray.ObjectRef[Any]] = set()
 
 
 def share(task: Mapping[str, Any]) -> ray.ObjectRef[Any] | None:
     """The task's arrays in the object store; None if they are memory-mapped, since a copy would fill the memory."""
-    from robustness.tasks import load_task
-
     data = load_task(task)
     if any(_is_mapped(array) for array in _arrays(data)):
         return None
@@ -24,16 +24,12 @@ def share(task: Mapping[str, Any]) -> ray.ObjectRef[Any] | None:
 
 def size(task: Mapping[str, Any]) -> int:
     """Bytes of the arrays that `share` would put into the object store."""
-    from robustness.tasks import load_task
-
     arrays = list(_arrays(load_task(task)))
     return 0 if any(map(_is_mapped, arrays)) else sum(array.nbytes for array in arrays)
 
 
 def provide(task: Mapping[str, Any], reference: ray.ObjectRef[Any]) -> None:
     """Make this process's `load_task` give the shared arrays, read-only and without a copy."""
-    from robustness.tasks import provide_task
-
     if reference not in _provided:
         provide_task(task, ray.get(reference))
         _provided.add(reference)

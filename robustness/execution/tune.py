@@ -23,9 +23,10 @@ from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.schedulers import FIFOScheduler
 from ray.tune.search import Searcher
 
-from robustness.execution.attempts import timed_out
-from robustness.execution.protocol import Ending, Observer, Started, StartInterrupted, Terms, never, uses_task
+from robustness.execution.attempts import loads_task, timed_out
+from robustness.execution.protocol import Ending, Observer, Started, StartInterrupted, Terms, never
 from robustness.execution.ray_session import cluster, connected, environment
+from robustness.execution.shared_data import share, size
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
 from robustness.trial import EpochResult, Trial
 
@@ -76,12 +77,10 @@ class _Run:
         )
 
     def _shared(self, trial: Trial) -> ray.ObjectRef[Any] | None:
-        if not self.share_data or not uses_task(trial):
+        if not self.share_data or not loads_task(trial):
             return None
         name = repr(sorted(trial.task.items()))
         if name not in self._data:
-            from robustness.execution.shared_data import share
-
             self._data[name] = share(trial.task)
         return self._data[name]
 
@@ -286,11 +285,9 @@ class TuneExecutor:
             )
 
     def _data_bytes(self, trial: Trial) -> int:
-        if not self.share_data or not uses_task(trial) or ray.is_initialized() or self.address:
+        if not self.share_data or ray.is_initialized() or self.address:
             return 0
-        from robustness.execution.shared_data import size
-
-        return size(trial.task)
+        return size(trial.task) if loads_task(trial) else 0
 
 
 def _name(trial: TuneTrial) -> str:

@@ -16,8 +16,9 @@ from typing import Any
 import ray
 from ray import tune
 
-from robustness.execution.attempts import attempt, has_gpu, only_given_gpus, this_worker, use_threads
-from robustness.execution.protocol import Ending, Share, Started, uses_torch
+from robustness.execution.attempts import attempt, has_gpu, needs_torch, only_given_gpus, this_worker, use_threads
+from robustness.execution.protocol import Ending, Share, Started
+from robustness.execution.shared_data import provide
 from robustness.trial import EpochResult, Trial
 
 EVENT = "event"
@@ -61,7 +62,7 @@ class TrialWorker(tune.Trainable):
         for folder in assignment.import_path:
             if folder not in sys.path:
                 sys.path.append(folder)
-        if uses_torch(assignment.trial):
+        if needs_torch(assignment.trial):
             import torch  # noqa: F401  once, before the first trial's clock runs
         gc.collect()
         gc.freeze()
@@ -109,8 +110,6 @@ def _events(assignment: Assignment) -> Iterator[Started | EpochResult | Ending]:
     _take_share_of_gpu(assignment.share.gpu)
     try:
         if assignment.data is not None:
-            from robustness.execution.shared_data import provide
-
             provide(assignment.trial.task, assignment.data)
     except Exception as error:
         yield Ending("failed", f"the task's data did not reach the worker: {error}", again=True, renew=True)

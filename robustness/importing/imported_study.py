@@ -75,6 +75,10 @@ class ImportedStudy:
     good: float
     runs: Sequence[Run] = field(repr=False)
 
+    @property
+    def keeps_curves(self) -> bool:
+        return False
+
     def document(self) -> dict[str, Any]:
         replicates = 1 + max((run.key.replicate for run in self.runs), default=0)
         configurations = len({run.key.configuration for run in self.runs})

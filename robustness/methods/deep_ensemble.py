@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import PointPosterior
+from robustness import bnn
 from robustness.methods.method import Method, Options, Setting
 
 
@@ -19,9 +18,9 @@ class EnsembleOptions(Options):
     """How many networks there are."""
 
 
-def members(setting: Setting) -> list[Network]:
+def members(setting: Setting) -> list[bnn.Network]:
     """Networks of point weights."""
-    return [setting.network(PointPosterior, member=index) for index in range(setting.options.members)]
+    return [setting.network(bnn.PointPosterior, member=index) for index in range(setting.options.members)]
 
 
 METHOD = Method(members, EnsembleOptions)

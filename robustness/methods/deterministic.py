@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import PointPosterior
+from robustness import bnn
 from robustness.methods.method import Method, Setting
 
 
-def members(setting: Setting) -> list[Network]:
+def members(setting: Setting) -> list[bnn.Network]:
     """A network of point weights; a `weight_decay` in the configuration goes to the optimiser."""
-    return [setting.network(PointPosterior)]
+    return [setting.network(bnn.PointPosterior)]
 
 
 METHOD = Method(members)

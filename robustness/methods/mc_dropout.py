@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import PointPosterior
+from robustness import bnn
 from robustness.methods.method import Method, Options, Setting
 
 
@@ -16,10 +15,10 @@ class DropoutOptions(Options):
     """The share of entries dropped after each pooling or hidden layer; one in the configuration comes first."""
 
 
-def members(setting: Setting) -> list[Network]:
+def members(setting: Setting) -> list[bnn.Network]:
     """A network of point weights with dropout."""
     rate = float(setting.hyperparameters.get("dropout_rate", setting.options.dropout_rate))
-    return [setting.network(PointPosterior, dropout_rate=rate)]
+    return [setting.network(bnn.PointPosterior, dropout_rate=rate)]
 
 
 METHOD = Method(members, DropoutOptions)

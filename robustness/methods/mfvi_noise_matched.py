@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from torch import Tensor
-from torch.nn import functional as F
-
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import GaussianPosterior
+from robustness import bnn
 from robustness.methods.method import Setting
-from robustness.methods.variational import initial_rho, inverse_softplus, make_prior, per_weight, variational_method
+from robustness.methods.variational import initial_rho, make_prior, variational_method
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
-def members(setting: Setting) -> list[Network]:
+def members(setting: Setting) -> list[bnn.Network]:
     """A network with a Gaussian posterior whose scales start at softplus(rho) / sqrt(D)."""
     rho = initial_rho(setting)
 
-    def posterior(means: Tensor, groups: Sequence[int]) -> GaussianPosterior:
-        sigma = F.softplus(means.new_tensor(rho).double()) * per_weight(groups).double()
-        return GaussianPosterior(means, inverse_softplus(sigma), groups)
+    def posterior(means: Tensor, groups: Sequence[int]) -> bnn.GaussianPosterior:
+        sigma = bnn.softplus(rho) * bnn.per_weight(groups).double()
+        return bnn.GaussianPosterior(means, bnn.inverse_softplus(sigma), groups)
 
     return [setting.network(posterior, make_prior(setting))]
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import GaussianPosterior
+from robustness import bnn
 from robustness.methods.method import Setting
-from robustness.methods.variational import initial_rho, make_prior, per_weight, variational_method
+from robustness.methods.variational import initial_rho, make_prior, variational_method
 
 
-def members(setting: Setting) -> list[Network]:
+def members(setting: Setting) -> list[bnn.Network]:
     """A network with a Gaussian posterior whose scales are softplus(rho) / sqrt(D)."""
     rho = initial_rho(setting)
     return [
         setting.network(
-            lambda means, groups: GaussianPosterior(means, rho, groups, spread=per_weight(groups)), make_prior(setting)
+            lambda means, groups: bnn.GaussianPosterior(means, rho, groups, spread=bnn.per_weight(groups)),
+            make_prior(setting),
         )
     ]
 

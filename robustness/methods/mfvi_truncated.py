@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import TruncatedGaussianPosterior
+from robustness import bnn
 from robustness.methods.method import Setting
 from robustness.methods.variational import VariationalOptions, initial_rho, make_prior, variational_method
 
@@ -17,13 +16,13 @@ class TruncatedOptions(VariationalOptions):
     """Base noise beyond this many standard deviations is drawn again; a configuration's `threshold` comes first."""
 
 
-def members(setting: Setting) -> list[Network]:
+def members(setting: Setting) -> list[bnn.Network]:
     """A network with a Gaussian posterior and truncated draws."""
     rho = initial_rho(setting)
     threshold = float(setting.hyperparameters.get("threshold", setting.options.threshold))
     return [
         setting.network(
-            lambda means, groups: TruncatedGaussianPosterior(means, rho, threshold, groups), make_prior(setting)
+            lambda means, groups: bnn.TruncatedGaussianPosterior(means, rho, threshold, groups), make_prior(setting)
         )
     ]
 

@@ -7,11 +7,9 @@ from typing import Any
 
 from pydantic import Field
 
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import GaussianPosterior
-from robustness.methods.method import Method, Schedule, Setting
-from robustness.methods.variational import VariationalOptions, inverse_softplus, make_prior, variational_kl_weight
-from robustness.trainables.classification.options import TrainingOptions
+from robustness import bnn
+from robustness.methods.method import Method, Schedule, Setting, TrainingTerms
+from robustness.methods.variational import VariationalOptions, make_prior, variational_kl_weight
 
 
 class TweakedOptions(VariationalOptions):
@@ -25,18 +23,18 @@ class TweakedOptions(VariationalOptions):
     """Training stops after so many epochs without a better metric."""
 
 
-def members(setting: Setting) -> list[Network]:
+def members(setting: Setting) -> list[bnn.Network]:
     """A network with a Gaussian posterior that starts almost at a point."""
     options: TweakedOptions = setting.options
     rho = (
-        float(inverse_softplus(math.sqrt(options.initial_variance)))
+        float(bnn.inverse_softplus(math.sqrt(options.initial_variance)))
         if options.initial_rho is None
         else options.initial_rho
     )
-    return [setting.network(lambda means, groups: GaussianPosterior(means, rho, groups), make_prior(setting))]
+    return [setting.network(lambda means, groups: bnn.GaussianPosterior(means, rho, groups), make_prior(setting))]
 
 
-def schedule(training: TrainingOptions, options: Any) -> Schedule:
+def schedule(training: TrainingTerms, options: Any) -> Schedule:
     """A third of the epochs for the means by default, and early stopping after them."""
     given: int | None = options.pretrain_epochs
     epochs = (

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import RadialPosterior
+from robustness import bnn
 from robustness.methods.method import Setting
 from robustness.methods.variational import initial_rho, make_prior, variational_method
 
 
-def members(setting: Setting) -> list[Network]:
+def members(setting: Setting) -> list[bnn.Network]:
     """A network with a radial posterior."""
     rho = initial_rho(setting)
-    return [setting.network(lambda means, groups: RadialPosterior(means, rho, groups), make_prior(setting))]
+    return [setting.network(lambda means, groups: bnn.RadialPosterior(means, rho, groups), make_prior(setting))]
 
 
 METHOD = variational_method(members)

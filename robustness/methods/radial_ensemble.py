@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import RadialPosterior
+from robustness import bnn
 from robustness.methods.method import Setting
 from robustness.methods.variational import VariationalOptions, initial_rho, make_prior, variational_method
 
@@ -17,11 +16,11 @@ class RadialEnsembleOptions(VariationalOptions):
     """How many networks there are."""
 
 
-def members(setting: Setting) -> list[Network]:
+def members(setting: Setting) -> list[bnn.Network]:
     """Networks with radial posteriors."""
     rho, prior = initial_rho(setting), make_prior(setting)
     return [
-        setting.network(lambda means, groups: RadialPosterior(means, rho, groups), prior, member=index)
+        setting.network(lambda means, groups: bnn.RadialPosterior(means, rho, groups), prior, member=index)
         for index in range(setting.options.members)
     ]
 

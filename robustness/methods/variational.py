@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
-import torch
 from pydantic import Field
-from torch import Tensor
 
-from robustness.bnn.network import Network
-from robustness.bnn.posteriors import Posterior
-from robustness.bnn.priors import GaussianPrior, Prior, ScaleMixturePrior
-from robustness.methods.method import Method, Options, Schedule, Setting
-from robustness.trainables.classification.options import TrainingOptions
+from robustness import bnn
+from robustness.methods.method import Method, Options, Schedule, Setting, TrainingTerms
 
 
 class VariationalOptions(Options):
@@ -44,44 +39,33 @@ def initial_rho(setting: Setting) -> float:
     return setting.hyperparameter("initial_rho") if given is None else given
 
 
-def make_prior(setting: Setting) -> Callable[[Posterior], Prior]:
+def make_prior(setting: Setting) -> Callable[[bnn.Posterior], bnn.Prior]:
     """The prior of a layer, by the method's options."""
     options: VariationalOptions = setting.options
 
-    def prior(posterior: Posterior) -> Prior:
+    def prior(posterior: bnn.Posterior) -> bnn.Prior:
         scale = options.prior_scale / (math.sqrt(posterior.size) if options.tight_prior else 1.0)
         if options.prior == "scale_mixture":
-            return ScaleMixturePrior(options.mixture_share, scale, min(options.mixture_narrow, 0.999 * scale))
-        return GaussianPrior(scale=scale)
+            return bnn.ScaleMixturePrior(options.mixture_share, scale, min(options.mixture_narrow, 0.999 * scale))
+        return bnn.GaussianPrior(scale=scale)
 
     return prior
 
 
-def variational_schedule(training: TrainingOptions, options: Any) -> Schedule:
+def variational_schedule(training: TrainingTerms, options: Any) -> Schedule:
     """The study's schedule, with the method's own number of pre-training epochs if it has one."""
     given: int | None = options.pretrain_epochs
     return Schedule(training.pretrain_epochs if given is None else min(given, training.epochs))
 
 
-def variational_kl_weight(training: TrainingOptions, options: Any) -> float:
+def variational_kl_weight(training: TrainingTerms, options: Any) -> float:
     """The study's factor on the KL, or the method's own."""
     given: float | None = options.kl_weight
     return training.kl_weight if given is None else given
 
 
 def variational_method(
-    members: Callable[[Setting], list[Network]], options: type[VariationalOptions] = VariationalOptions
+    members: Callable[[Setting], list[bnn.Network]], options: type[VariationalOptions] = VariationalOptions
 ) -> Method:
     """A method that starts at the configuration's rho and trains as the study and its options say."""
     return Method(members, options, variational_schedule, variational_kl_weight, needs=("initial_rho",))
-
-
-def inverse_softplus(sigma: Tensor | float) -> Tensor:
-    """The rho with softplus(rho) = sigma: log(exp(sigma) - 1), without overflow for large and small sigma."""
-    sigma = torch.as_tensor(sigma, dtype=torch.float64)
-    return sigma + torch.log(-torch.expm1(-sigma))
-
-
-def per_weight(sizes: Sequence[int]) -> Tensor:
-    """1 / sqrt(D) for each weight, D being the size of its normalisation group."""
-    return torch.cat([torch.full((d,), 1.0 / math.sqrt(d)) for d in sizes])

@@ -17,12 +17,12 @@ from robustness.optimize.ensembles import FROM_MEMBERS, combine, final_counts, m
 from robustness.optimize.numbering import arm_places, number_of, read_number
 from robustness.optimize.proposals import Run
 from robustness.optimize.search import NOTHING, runs_in, search_of, trial_of
+from robustness.plugins import find_trainable
 from robustness.store.study_store import StudyStore
-from robustness.study.search import objective
 from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
 from robustness.sweep.sweep import Decision, Recorder, Watcher, terms_of, with_checkpoint
-from robustness.trial import FINAL_TRAINABLE, EpochResult, Trial, TrialKey
+from robustness.trial import EpochResult, Trial, TrialKey
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ def winners(study: Study, store: StudyStore) -> dict[str, Run]:
 
 def as_final(study: Study) -> Study:
     """The study as its final models are trained: by the objective, at the best epoch, for all epochs."""
-    outcomes = study.outcomes.model_copy(update={"metric": objective(study), "epoch": "best"})
+    outcomes = study.outcomes.model_copy(update={"metric": study.objective, "epoch": "best"})
     return replace(study, outcomes=outcomes)
 
 
@@ -53,7 +53,7 @@ def final_trials(study: Study, store: StudyStore) -> list[Trial]:
     study = as_final(study)
     places = arm_places(store, [arm.label for arm in study.arms])
     replicates = final_counts(study)
-    trainable = FINAL_TRAINABLE if study.built_in else study.trainable
+    trainable = find_trainable(study.trainable).finals or study.trainable
     best = winners(study, store)
     return [
         trial_of(
@@ -101,7 +101,7 @@ def train_finals(
         recorder.writer = writer
         left = (with_checkpoint(trial, folder) for trial in trials if trial.key in pending)
         executor.run(left, recorder, terms_of(final), stop)
-    if study.built_in:
+    if find_trainable(study.trainable).finals is not None:
         take_in_predictions(trials, folder, store)
         make_ensembles(study, store)
 

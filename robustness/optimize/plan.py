@@ -6,7 +6,6 @@ from typing import Any
 
 from robustness.optimize.ensembles import final_counts, members_of, size_of
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range
-from robustness.study.search import objective
 from robustness.study.study import Study
 
 
@@ -34,7 +33,7 @@ def plan_search(study: Study) -> dict[str, Any]:
     return {
         "study": study.name,
         "sampler": study.search.sampler,
-        "objective": objective(study),
+        "objective": study.objective,
         "trials": sum(arm["runs"] + arm["final_models"] for arm in trained),
         "arms": arms,
     }

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from robustness.metrics import OBJECTIVES
 from robustness.optimize.ensembles import ensemble_size, final_models, members_among
 from robustness.optimize.numbering import Stage, read_number
 from robustness.study.arms import Arm
-from robustness.sweep.outcomes import OBJECTIVES
 from robustness.sweep.progress import in_words, running_json, running_table
 from robustness.trial import ENDED, NO_RESULT, EpochResult, Status, TrialKey
 

@@ -21,7 +21,6 @@ from robustness.optimize.proposals import Run, propose
 from robustness.optimize.pruning import unreached_median
 from robustness.space.options import Scalar
 from robustness.store.study_store import StudyStore
-from robustness.study.search import objective
 from robustness.study.sections import Search
 from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
@@ -58,7 +57,7 @@ def as_searched(study: Study) -> Study:
     """The study as its search runs it: judged by the objective at the best epoch, for the search's epochs."""
     epochs = search_of(study).epochs
     training = study.training if epochs is None else {**study.training, "epochs": epochs}
-    outcomes = study.outcomes.model_copy(update={"metric": objective(study), "epoch": "best"})
+    outcomes = study.outcomes.model_copy(update={"metric": study.objective, "epoch": "best"})
     return replace(study, training=training, outcomes=outcomes)
 
 
@@ -97,7 +96,7 @@ def runs_in(study: Study, store: StudyStore) -> dict[str, list[Run]]:
     found: dict[str, list[Run]] = {label: [] for label in searched_arms(study)}
     drawn = store.configurations()
     prunes = search_of(study).pruning is not None
-    values = store.values(objective(study)) if prunes else {}
+    values = store.values(study.objective) if prunes else {}
     for key, status, score in store.results():
         numbered = read_number(key.configuration)
         if numbered.stage == "search" and key.arm in found:

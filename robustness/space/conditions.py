@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robustness.errors import SearchSpaceError, unknown_name
-from robustness.study.yaml_reader import shown
+from robustness.validation import shown
 
 LONGEST = 1000
 DEEPEST = 40

@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 from robustness.errors import SearchSpaceError, unknown_name
 from robustness.space.conditions import Condition, read_condition
 from robustness.space.options import Branches, Choices, Constant, Fragment, Option, Options, Range, Scalar
-from robustness.study.yaml_reader import shown
+from robustness.validation import shown
 
 LISTABLE = 100_000
 """A finite space up to this size is listed in full, so that no draw is ever a repeat."""

@@ -7,13 +7,13 @@ takes its own earlier epochs out.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from robustness.errors import StoreError
+from robustness.files import replacing
 from robustness.store import encoding
 from robustness.trial import TrialKey
 
@@ -63,13 +63,9 @@ class Buffer:
 
 def write_spill(path: Path, head: Record, buffer: Buffer) -> None:
     """Write the buffer as JSON lines under a first line `head`: the whole file, or the one that was there before."""
-    draft = path.with_name(path.name + ".part")
-    with draft.open("w", encoding="utf-8") as file:
+    with replacing(path, "w", encoding="utf-8") as file:
         for line in (head, *buffer.lines()):
             file.write(encoding.dumps(line) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
 
 
 def read_spill(path: Path, head: Record) -> Buffer:

@@ -10,11 +10,14 @@ from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 
 from robustness.errors import StoreError
 from robustness.store import encoding, provenance
-from robustness.store.schema import configurations, studies, trials
+from robustness.store.schema import configurations, notes, studies, trials
+from robustness.store.statements import upsert
 from robustness.study.changes import differences, extends
 from robustness.trial import Trial, TrialKey
 
 SHOWN_DIFFERENCES = 10
+CURVES_NOTE = "keeps_curves"
+"""The note of a study whose curves the report reads."""
 
 
 class StudyLike(Protocol):
@@ -25,6 +28,9 @@ class StudyLike(Protocol):
 
     @property
     def hash(self) -> str: ...
+
+    @property
+    def keeps_curves(self) -> bool: ...
 
     def document(self) -> dict[str, Any]: ...
 
@@ -52,6 +58,10 @@ def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
             _refuse_other(study.name, found.document, document)
         if found.document != document or found.hash != study.hash:
             connection.execute(update(studies).where(studies.c.id == row).values(document=document, hash=study.hash))
+    if study.keeps_curves:
+        # The report must know without importing the study's code.
+        note = {"study": row, "name": CURVES_NOTE, "content": True}
+        connection.execute(upsert(connection.dialect.name, notes), note)
     add_trials(connection, row, study.name, plan.trials, first=0)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from robustness.errors import StudyFileError
-from robustness.study.yaml_reader import shown
+from robustness.validation import shown
 
 LONGEST_LABEL = 100
 

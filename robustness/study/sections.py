@@ -14,10 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from robustness.trial import BUILT_IN_TRAINABLE
-
-METRICS = ("validation_auc", "validation_accuracy", "train_auc", "train_accuracy")
-"""The measures by which the built-in trainable's epochs can be judged: between 0 and 1, higher is better."""
+from robustness.trial import DEFAULT_TRAINABLE
 
 Outcome = Literal["learned_nothing", "good"]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -234,8 +231,9 @@ class StudyFile(Section):
     """The study's name in the store and the report."""
     description: str = ""
     """What it is for, in a sentence or two."""
-    trainable: str = Field(default=BUILT_IN_TRAINABLE, pattern=r"^[^\s:]+:[^\s:]+$")
-    """`package.module:function` of your own training code; `task`, `model` and `training` are then yours as well."""
+    trainable: str = Field(default=DEFAULT_TRAINABLE, pattern=r"^[^\s:]+(:[^\s:]+)?$")
+    """`classification`, `regression`, `continual`, `soap_bubble`, `gradient_noise`, or `package.module:function` for
+    your own code; `task`, `model` and `training` are then yours as well."""
     task: dict[str, Any] | None = None
     """The data: `{name: synthetic_fundus, image_size: 32, ...}`."""
     model: dict[str, Any] | None = None
@@ -266,6 +264,6 @@ def study_schema() -> dict[str, Any]:
     training = TrainingOptions.model_json_schema()
     schema.setdefault("$defs", {})["TrainingOptions"] = {**training, "additionalProperties": True}
     # Another trainable has training options of its own.
-    schema["if"] = {"properties": {"trainable": {"const": BUILT_IN_TRAINABLE}}}
+    schema["if"] = {"properties": {"trainable": {"const": DEFAULT_TRAINABLE}}}
     schema["then"] = {"properties": {"training": {"$ref": "#/$defs/TrainingOptions"}}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from robustness.errors import RobustnessError
+from robustness.validation import dotted, shown, shown_key
 
 LONGEST = 200_000
 """Characters in a file."""
@@ -31,17 +32,6 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
     **dict.fromkeys(("null", "Null", "NULL", "~", ""), None),
 }
-
-
-def shown(value: object, longest: int = 60) -> str:
-    """A value as it may stand in a one-line message: its repr, cut when it is long."""
-    text = repr(value)
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def dotted(path: Sequence[str | int]) -> str:
-    """The way to a value, as `arms.0.name`; a key that could disturb a terminal is shown as its repr."""
-    return ".".join(_shown_key(key) for key in path)
 
 
 def read_file(path: Path, error: type[RobustnessError]) -> dict[str, Any]:
@@ -84,11 +74,6 @@ def _events(text: str) -> Iterator[yaml.Event]:
     yield from yaml.parse(text, Loader=yaml.SafeLoader)
 
 
-def _shown_key(key: str | int) -> str:
-    text = str(key)
-    return (text if len(text) <= 60 else f"{text[:59]}…") if text.isprintable() else shown(text)
-
-
 _NO_KEY = object()
 
 
@@ -116,7 +101,7 @@ class _Reader:
             if self.documents > 1:
                 raise self.error(f"{self.source}: holds more than one document (a line of ---)")
         elif isinstance(event, yaml.AliasEvent):
-            raise self.refusal(f"the alias *{_shown_key(event.anchor or '')} is not allowed: write its value out")
+            raise self.refusal(f"the alias *{shown_key(event.anchor or '')} is not allowed: write its value out")
         elif isinstance(event, yaml.NodeEvent):
             self.take_node(event)
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):

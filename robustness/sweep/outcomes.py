@@ -18,9 +18,6 @@ Outcome: TypeAlias = Literal["learned_nothing", "between", "good"]
 UNTRAINED_NOTE = "untrained"
 """The note of a study in the store that holds its untrained networks' scores and the threshold made of them."""
 
-OBJECTIVES = {"auc": "validation_auc", "accuracy": "validation_accuracy"}
-"""The measure behind each name of a search's objective."""
-
 
 def judged_epoch(
     epochs: Iterable[EpochResult], metric: str, rule: str, status: Status

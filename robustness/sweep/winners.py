@@ -21,14 +21,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from robustness.errors import StudyFileError, unknown_name
-from robustness.space.options import Constant, Range
 from robustness.study.sections import Winners
 from robustness.trial import COUNTED, ENDED, Trial, TrialKey
 
 if TYPE_CHECKING:
     from robustness.store.study_store import StudyStore
-    from robustness.study.study import Study
     from robustness.sweep.plan import Plan
 
 Value: TypeAlias = str | int | float | bool | None
@@ -110,40 +107,6 @@ def plan_winners(terms: Winners | None, plan: Plan, store: StudyStore) -> list[T
     new = [trial for trial in trials if trial.key not in states]
     store.add(new)
     return [trial.key for trial in new]
-
-
-def check_winners(study: Study) -> None:
-    """Raise StudyFileError where `winners` does not fit the rest of a study."""
-    terms = study.winners
-    if terms is None:
-        return
-    if study.search is not None:
-        raise StudyFileError("winners: is for sweeps; a study with `search` has `finals`")
-    if study.stop is not None:
-        raise StudyFileError(
-            "winners: cannot be chosen with `stop`, which may end before all configurations were tried"
-        )
-    if study.sampling.replicates > 1:
-        raise StudyFileError(
-            f"sampling.replicates: must be 1 where there are `winners`, which are chosen on the first replicate, "
-            f"found {study.sampling.replicates}"
-        )
-    if terms.by is None:
-        if terms.fewer:
-            raise StudyFileError("winners.fewer: needs winners.by, the hyperparameter whose values it names")
-        return
-    options = dict(study.space.options.items)
-    if terms.by not in options:
-        raise StudyFileError(f"winners.by: {unknown_name('hyperparameter', terms.by, options)}")
-    if isinstance(options[terms.by], Range):
-        raise StudyFileError(f"winners.by: {terms.by!r} is a range; winners need a list of values")
-    option = options[terms.by]
-    values = (option.value,) if isinstance(option, Constant) else study.space.options.levels(terms.by)
-    for name, count in terms.fewer.items():
-        if name not in map(str, values):
-            raise StudyFileError(f"winners.fewer: {unknown_name(f'value of {terms.by}:', name, map(str, values))}")
-        if count > terms.replicates:
-            raise StudyFileError(f"winners.fewer.{name}: must be at most {terms.replicates}, found {count}")
 
 
 def _value(hyperparameters: Mapping[str, Any], terms: Winners) -> Value:

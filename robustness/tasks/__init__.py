@@ -13,13 +13,11 @@ import importlib.util
 import json
 from collections.abc import Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from robustness.errors import TaskError, unknown_name
 from robustness.tasks.data import Split, TaskData
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
+from robustness.validation import read_options
 
 __all__ = ["TASKS", "Split", "TaskData", "check_task", "is_task", "load_task", "provide_task", "task_image_size"]
 
@@ -99,25 +97,6 @@ def _find(options: Mapping[str, Any]) -> ModuleType:
     return task
 
 
-def _read(task: ModuleType, options: Mapping[str, Any]) -> BaseModel:
-    from pydantic import ValidationError
-
-    rest = {key: value for key, value in options.items() if key != "name"}
-    try:
-        read: BaseModel = task.Options.model_validate(rest)
-    except ValidationError as error:
-        line = _first_fault(error, tuple(task.Options.model_fields))
-        raise TaskError(f"task {options['name']!r}: {line}") from None
-    return read
-
-
-def _first_fault(error: ValidationError, fields: tuple[str, ...]) -> str:
-    """One line for the first thing that is wrong: the key, the value and what is right."""
-    fault = error.errors(include_url=False)[0]
-    where = ".".join(map(str, fault["loc"]))
-    if fault["type"] == "extra_forbidden":
-        return unknown_name("key", where, fields)
-    if fault["type"] == "missing":
-        return f"the key {where!r} is missing"
-    message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it should")
-    return f"{where}: {message}" if not where else f"{where} is {fault['input']!r}, but {message}"
+def _read(task: ModuleType, options: Mapping[str, Any]) -> Any:
+    own = {key: value for key, value in options.items() if key != "name"}
+    return read_options(task.Options, own, "task", TaskError)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from robustness.errors import SearchSpaceError, unknown_name
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
-from robustness.study.yaml_reader import shown
+from robustness.validation import shown
 
 OPTIMIZERS = ("adam", "amsgrad", "sgd")
 

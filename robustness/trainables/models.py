@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from robustness import bnn
 from robustness.errors import ModelError, unknown_name
-
-if TYPE_CHECKING:
-    from robustness.bnn.network import Blueprint
+from robustness.validation import read_options
 
 SMALLEST_IMAGE = 16
 
@@ -45,12 +44,12 @@ MODELS = (*BASE_CHANNELS, "mlp")
 
 def check_model(options: Mapping[str, Any], image_size: int | None = None) -> None:
     """Raise a `ModelError` unless `{"name": ..., **options}` can be built for images of this size."""
-    read_options(options)
+    read_model(options)
     if options["name"] != "mlp" and image_size is not None and image_size < SMALLEST_IMAGE:
         raise ModelError(f"model {options['name']} needs images of at least {SMALLEST_IMAGE} px, not {image_size}")
 
 
-def read_options(options: Mapping[str, Any]) -> VGGOptions | MLPOptions:
+def read_model(options: Mapping[str, Any]) -> VGGOptions | MLPOptions:
     """The typed options of `{"name": ..., **options}`."""
     rest = dict(options)
     name = rest.pop("name", None)
@@ -59,23 +58,13 @@ def read_options(options: Mapping[str, Any]) -> VGGOptions | MLPOptions:
         raise ModelError(unknown_name("model", name, MODELS))
     if name in BASE_CHANNELS:
         rest.setdefault("base_channels", BASE_CHANNELS[name])
-    for key in rest:
-        if key not in kind.model_fields:
-            raise ModelError(unknown_name(f"option of model {name}:", key, kind.model_fields))
-    try:
-        return kind.model_validate(rest)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise ModelError(f"model.{key}: {first['msg']}, not {first['input']!r}") from None
+    return read_options(kind, rest, "model", ModelError)
 
 
-def blueprint(options: Mapping[str, Any], inputs: int, classes: int) -> Blueprint:
+def blueprint(options: Mapping[str, Any], inputs: int, classes: int) -> bnn.Blueprint:
     """The shape of the model `{"name": ..., **options}` for so many input channels (or features) and classes."""
-    from robustness.bnn.models import FULL, SHORT, mlp, vgg
-
-    read = read_options(options)
+    read = read_model(options)
     if isinstance(read, MLPOptions):
-        return mlp(inputs, classes, read.hidden, read.heads)
-    blocks = FULL if read.depth == "full" else SHORT
-    return vgg(inputs, classes, read.base_channels, read.channel_factor, blocks)
+        return bnn.mlp(inputs, classes, read.hidden, read.heads)
+    blocks = bnn.FULL if read.depth == "full" else bnn.SHORT
+    return bnn.vgg(inputs, classes, read.base_channels, read.channel_factor, blocks)

@@ -10,7 +10,7 @@ from support.studies import small, write
 
 from robustness.cli import main
 from robustness.errors import RobustnessError
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 
 
 @pytest.mark.parametrize(

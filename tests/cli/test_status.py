@@ -9,7 +9,7 @@ from support.studies import store_url, write_study
 
 from robustness.cli import main
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.sweep.progress import Display, Progress, in_words
 from robustness.trial import EpochResult, TrialKey

@@ -19,7 +19,7 @@ from robustness.optimize.plan import plan_search
 from robustness.optimize.progress import SearchProgress
 from robustness.optimize.search import NOTHING, trial_of
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.trial import EpochResult, TrialKey
 
 PLACE = {"learning_rate": 1e-4, "initial_rho": -3.0}

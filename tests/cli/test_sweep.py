@@ -14,7 +14,7 @@ from support.trainables import wait_for
 
 from robustness.cli import main
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.trial import ENDED
 

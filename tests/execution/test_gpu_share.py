@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from support.trials import small_trial
 
-from robustness.execution.gpu_share import MOST_SHARES, estimated_share, needed_bytes, share_of
+from robustness.execution.gpu_share import MOST_SHARES, estimated_share, share_of
+from robustness.trainables.classification.gpu_memory import gpu_memory
 
 
 @pytest.mark.parametrize(
@@ -18,12 +19,12 @@ def test_a_share_is_one_kth_and_holds_the_trial(needed: float, share: float) -> 
 def test_more_pictures_and_draws_need_more_memory() -> None:
     small, large = small_trial(batch_size=16), small_trial(batch_size=256, variational_samples=4)
     # The network is the same, so what grows is the activations, and they grow with pictures x draws.
-    assert needed_bytes(large) > needed_bytes(small)
+    assert gpu_memory(large) > gpu_memory(small)
 
 
 def test_the_activations_are_those_of_the_layers() -> None:
     """Two batch sizes apart by one picture: three copies of input, and twice each convolution's and dense output."""
-    sizes = [needed_bytes(small_trial(batch_size=batch, variational_samples=1)) for batch in (16, 17)]
+    sizes = [gpu_memory(small_trial(batch_size=batch, variational_samples=1)) for batch in (16, 17)]
     four, eight, sixteen = 4, 8, 16
     layers = 2 * four * 16**2 + 2 * eight * 8**2 + 3 * sixteen * 4**2 + 2
     assert sizes[1] - sizes[0] == 4 * 3 * (3 * 16**2 + 2 * layers)

@@ -18,7 +18,7 @@ from robustness.bnn.posteriors import (
 )
 from robustness.bnn.priors import GaussianPrior, ScaleMixturePrior
 from robustness.errors import MethodError
-from robustness.methods import METHODS, check_method, find_method, read_method_options
+from robustness.methods import METHODS, find_method, read_method_options
 from robustness.methods.method import Method, Setting
 from robustness.streams import Streams
 from robustness.trainables.classification.options import TrainingOptions
@@ -128,15 +128,15 @@ def test_options_come_before_the_configuration_and_the_study() -> None:
 
 def test_an_unknown_arm_is_answered_with_the_nearest() -> None:
     with pytest.raises(MethodError, match=r"unknown arm 'radail'; did you mean 'radial'\?"):
-        check_method("radail", {})
+        read_method_options("radail", {})
 
 
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("radial", {"prior_scal": 1.0}, r"option of arm radial: 'prior_scal'; did you mean 'prior_scale'\?"),
-        ("deterministic", {"members": 2}, "deterministic takes no options, but 'members'"),
-        ("mc_dropout", {"dropout_rate": 1.5}, "mc_dropout, dropout_rate: .*less than 1, not 1.5"),
+        ("radial", {"prior_scal": 1.0}, r"arm radial, prior_scal: unknown key 'prior_scal'; did you mean 'prior_scale'\?"),
+        ("deterministic", {"members": 2}, "deterministic takes no options, found 'members'"),
+        ("mc_dropout", {"dropout_rate": 1.5}, "mc_dropout, dropout_rate: .*less than 1, found 1.5"),
         ("tests.nowhere:METHOD", {}, "cannot import 'tests.nowhere'"),
         ("robustness.methods.mfvi:METHOT", {}, "has no 'METHOT'"),
         ("robustness.methods.mfvi:members", {}, "is a function, not a robustness.methods.method.Method"),
@@ -144,12 +144,12 @@ def test_an_unknown_arm_is_answered_with_the_nearest() -> None:
 )
 def test_bad_options_and_names_are_named(name: str, options: dict[str, Any], words: str) -> None:
     with pytest.raises(MethodError, match=words):
-        check_method(name, options)
+        read_method_options(name, options)
 
 
 def test_a_users_own_method_is_found_by_its_path() -> None:
     assert isinstance(find_method("robustness.methods.mfvi:METHOD"), Method)
-    check_method("robustness.methods.mfvi:METHOD", {"prior_scale": 2.0})
+    read_method_options("robustness.methods.mfvi:METHOD", {"prior_scale": 2.0})
 
 
 def test_a_missing_hyperparameter_is_named() -> None:

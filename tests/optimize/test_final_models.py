@@ -28,7 +28,8 @@ from robustness.optimize.numbering import number_of
 from robustness.optimize.search import NOTHING, search
 from robustness.store import open_store
 from robustness.store.study_store import StudyStore
-from robustness.study.study import Study, make_study
+from robustness.study.loading import make_study
+from robustness.study.study import Study
 from robustness.trainables.classification.final_training import measures_on_test
 from robustness.trainables.classification.saved_model import load_model, save_predictions
 from robustness.trial import TrialKey

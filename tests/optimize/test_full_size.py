@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from robustness.execution.gpu_share import needed_bytes
 from robustness.optimize.search import as_searched, trial_of
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.tasks import provide_task
 from robustness.tasks.data import Split, TaskData
 from robustness.trainables.classification.checkpoints import load_checkpoint, save_checkpoint
+from robustness.trainables.classification.gpu_memory import gpu_memory
 from robustness.trainables.classification.training import Run
 from robustness.trial import Trial
 
@@ -59,6 +59,6 @@ def test_one_step_of_the_full_size_network_has_a_finite_loss_and_its_state_is_ke
 
 def test_sixteen_pictures_fit_into_a_gpu_of_the_papers_time(trial: Trial) -> None:
     whole = replace(trial, hyperparameters={**trial.hyperparameters, "batch_size": 16})
-    gigabytes = needed_bytes(whole) / 1e9
+    gigabytes = gpu_memory(whole) / 1e9
     assert 3 < gigabytes < 32
-    assert needed_bytes(trial) < needed_bytes(whole)
+    assert gpu_memory(trial) < gpu_memory(whole)

@@ -28,8 +28,9 @@ from robustness.optimize.proposals import Run, frozen, quiet
 from robustness.optimize.pruning import unreached_median
 from robustness.optimize.search import NOTHING, runs_in, search
 from robustness.store import open_store
+from robustness.study.changes import extends
 from robustness.study.sections import Pruning
-from robustness.study.study import Study, extends
+from robustness.study.study import Study
 from robustness.trial import TrialKey
 
 PRUNING = {"startup_runs": 3, "warmup_epochs": 3}

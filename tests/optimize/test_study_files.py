@@ -10,8 +10,8 @@ from support.branin import branin_document, branin_study
 from robustness.cli import main
 from robustness.errors import RobustnessError
 from robustness.optimize.plan import plan_search
-from robustness.study.search import objective
-from robustness.study.study import extends, load_study, make_study
+from robustness.study.changes import extends
+from robustness.study.loading import load_study, make_study
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_bundled_final_studies_have_the_papers_arms_and_budget(capsys: pytest.Ca
         assert all(arm["final_models"] > 0 for arm in found["arms"])
         assert main(["plan", name]) == 0
         assert "deep_ensemble: made of models of deterministic" in capsys.readouterr().out
-    assert objective(study) == "validation_accuracy"
+    assert study.objective == "validation_accuracy"
     assert study.model_of("mc_dropout")["base_channels"] == 64
     assert study.model_of("radial")["base_channels"] == 46
     assert plan_search(load_study("deepdrid_final", check_data=False))["trials"] == 26

@@ -11,7 +11,7 @@ from support.store_samples import RADIAL, SamplePlan, SampleStudy, epoch, plan_o
 
 from robustness.errors import StoreError
 from robustness.store import Store, StudyStore, provenance, schema
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.trial import TrialKey
 

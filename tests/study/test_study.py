@@ -19,9 +19,12 @@ from robustness.errors import (
     StudyFileError,
     TaskError,
 )
-from robustness.execution.protocol import uses_task
+from robustness.plugins import find_trainable
+from robustness.study.arms import Arm
 from robustness.study.bundled import bundled_names
-from robustness.study.study import Arm, Study, differences, extends, load_study, make_study
+from robustness.study.changes import differences, extends
+from robustness.study.loading import load_study, make_study
+from robustness.study.study import Study
 from robustness.sweep.plan import make_plan
 
 BUNDLED = ("quickstart", "retinopathy_robustness", "retinopathy_vgg", "training_dynamics")
@@ -185,7 +188,7 @@ def test_bad_arms_are_refused(arms: list[Any], words: str) -> None:
     ("changes", "error", "words"),
     [
         ({"task__name": "synthetic_fundsu"}, TaskError, r"task\.name: unknown task 'synthetic_fundsu'; did you mean"),
-        ({"task__imgae_size": 32}, TaskError, "task: .*'imgae_size'; did you mean 'image_size'"),
+        ({"task__imgae_size": 32}, TaskError, "task.*'imgae_size'; did you mean 'image_size'"),
         ({"model__name": "vgg_smal"}, ModelError, r"model\.name: unknown model 'vgg_smal'; did you mean 'vgg_small'"),
         ({"model__base_chanels": 3}, ModelError, "did you mean 'base_channels'"),
         ({"training__epohcs": 3}, StudyFileError, r"training\.epohcs: unknown key 'epohcs'; did you mean 'epochs'"),
@@ -268,7 +271,7 @@ def test_a_users_own_task_is_found_beside_the_study(tmp_path: Path) -> None:
     study = load_study(path)
     assert study.task["name"] == "their_eyes"
     # Its data, too, is loaded once and shared.
-    assert uses_task(make_plan(study).trials[0])
+    assert find_trainable(make_plan(study).trials[0].trainable).loads_task
 
 
 @pytest.mark.usefixtures("importable")
@@ -301,7 +304,7 @@ def test_a_users_own_trainable_that_cannot_be_had_is_refused(tmp_path: Path, cod
 def test_a_users_own_trainable_has_no_untrained_networks(tmp_path: Path) -> None:
     (tmp_path / "my_training.py").write_text(TRAINABLE)
     outcomes = {"learned_nothing": {"no_better_than_untrained": 0.01}, "good": {"at_least": 1}}
-    with pytest.raises(StudyFileError, match=r"give \{below: number\}"):
+    with pytest.raises(StudyFileError, match=r"set \{below: number\}"):
         load_study(write(tmp_path, own(outcomes=outcomes)))
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from support.trainables import wait_for
 
 from robustness.errors import Diverged
-from robustness.study.study import Study, make_study
+from robustness.study.loading import make_study
+from robustness.study.study import Study
 from robustness.trial import EpochResult, Trial
 
 SPACE: dict[str, Any] = {

@@ -103,13 +103,13 @@ def continual_trial(
         model={"name": "mlp", "hidden": list(hidden), "heads": heads},
         training={"evaluation_samples": 2} | (training or {}),
         metric="validation_accuracy",
-        trainable="robustness.continual:train",
+        trainable="continual",
     )
 
 
 def data_set(name: str) -> Path:
     """The folder of a data set; skips the test where there is none, or fails it if ROBUSTNESS_REQUIRE_DATA=1."""
-    folder = Path(__file__).resolve().parents[2] / "shared" / "data" / name
+    folder = Path(__file__).resolve().parents[3] / "shared" / "data" / name
     if not folder.is_dir():
         if os.environ.get("ROBUSTNESS_REQUIRE_DATA") == "1":
             pytest.fail(f"the data set {name} is required and not there")

@@ -16,7 +16,8 @@ from robustness.optimize.final_models import final_trials, make_ensembles
 from robustness.optimize.numbering import arm_places, number_of
 from robustness.optimize.search import NOTHING, as_searched, searched_arms, trial_of
 from robustness.store import Store, StudyStore
-from robustness.study.study import Study, make_study
+from robustness.study.loading import make_study
+from robustness.study.study import Study
 from robustness.trial import EpochResult, Status, Trial
 
 TASK = {"name": "synthetic_fundus", "image_size": 16, "train": 4, "validation": 4, "test": 60}

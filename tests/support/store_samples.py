@@ -28,6 +28,10 @@ class SampleStudy:
         }
 
     @property
+    def keeps_curves(self) -> bool:
+        return False
+
+    @property
     def hash(self) -> str:
         decides = {key: value for key, value in self.document().items() if key != "description"}
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()

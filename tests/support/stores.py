@@ -19,7 +19,8 @@ import numpy as np
 
 from robustness.store import Store, StudyStore
 from robustness.study.arms import Arm
-from robustness.study.study import Study, make_study
+from robustness.study.loading import make_study
+from robustness.study.study import Study
 from robustness.sweep.plan import make_plan
 from robustness.trial import EpochResult, Status, Trial
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from robustness.execution.inline import InlineExecutor
+from robustness.plugins import find_trainable
 from robustness.store import Store, StudyStore
-from robustness.study.study import Study, make_study
+from robustness.study.loading import make_study
+from robustness.study.study import Study
 from robustness.sweep.plan import make_plan
 from robustness.sweep.sweep import sweep
-from robustness.trial import EpochResult, Trial, find_trainable
+from robustness.trial import EpochResult, Trial
 
 BUBBLE: dict[str, Any] = {
     "name": "bubble",
-    "trainable": "robustness.theory.soap_bubble:train",
+    "trainable": "soap_bubble",
     "arms": ["mfvi", "radial"],
     "space": {
         "layer": {"linear": {"inputs": 9, "outputs": 1}, "convolution": {"inputs": 64, "outputs": 64}},
@@ -30,7 +32,7 @@ BUBBLE: dict[str, Any] = {
 }
 NOISE: dict[str, Any] = {
     "name": "noise",
-    "trainable": "robustness.theory.gradient_noise:train",
+    "trainable": "gradient_noise",
     "arms": ["mfvi", "mfvi_scaled", "radial"],
     "space": {"channels": [8, 16], "sigma": [0.01, 0.3, 1.0]},
     "sampling": {"strategy": "grid", "replicates": 2},

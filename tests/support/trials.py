@@ -89,5 +89,5 @@ def regression_trial(
         model={"hidden": [8]},
         training={"epochs": 2, "steps_per_epoch": 50, "evaluation_samples": 10} | (training or {}),
         metric="validation_gain",
-        trainable="robustness.regression:train",
+        trainable="regression",
     )

@@ -8,7 +8,7 @@ import pytest
 from support.studies import small
 
 from robustness.errors import SearchSpaceError, StudyFileError
-from robustness.study.study import load_study, make_study
+from robustness.study.loading import load_study, make_study
 from robustness.sweep.plan import Plan, make_plan
 from robustness.trial import TrialKey
 

@@ -13,7 +13,7 @@ from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor, Started
 from robustness.execution.tune import TuneExecutor
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.sweep.sweep import STOPPED_NOTE, Recorder, SweepResult, read_keys, sweep
 from robustness.trial import EpochResult, TrialKey

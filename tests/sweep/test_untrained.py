@@ -10,9 +10,11 @@ from scipy.stats import norm
 from support.trials import SMALL_TASK
 
 from robustness.execution.inline import InlineExecutor
-from robustness.study.study import Study, load_study
+from robustness.study.loading import load_study
+from robustness.study.study import Study
+from robustness.sweep.chance import Scored, best_of_permuted, extrapolated
 from robustness.sweep.plan import Plan, make_plan
-from robustness.sweep.untrained import NETWORKS, Scored, best_of_permuted, chosen, extrapolated, untrained_note
+from robustness.sweep.untrained import NETWORKS, chosen, untrained_note
 from robustness.trainables.classification.evaluation import auc
 from robustness.trainables.classification.training import Run
 

@@ -21,7 +21,7 @@ from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor, never
 from robustness.execution.tune import TuneExecutor
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.sweep.progress import Progress
 from robustness.sweep.sweep import SweepResult, read_keys, sweep

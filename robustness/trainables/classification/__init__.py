@@ -1,1 +1,22 @@
-"""Image classification by the paper's networks: the built-in trainable."""
+"""Image classification with the paper's networks: the default trainable, and that of final models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from robustness.trainables.classification.gpu_memory import gpu_memory
+from robustness.trainables.classification.study import METRICS, check
+from robustness.trainables.trainable import Trainable
+
+TRAINABLE = Trainable(
+    "robustness.trainables.classification.training:train",
+    check=check,
+    metrics=METRICS,
+    needs_torch=True,
+    loads_task=True,
+    untrained="robustness.trainables.classification.untrained:SCORER",
+    keeps_curves=True,
+    finals="final_classification",
+    gpu_memory=gpu_memory,
+)
+FINAL_TRAINABLE = replace(TRAINABLE, train="robustness.trainables.classification.final_training:train")

@@ -5,23 +5,71 @@ The file holds the epochs before it too, so a trial that goes on from it needs n
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import pickle
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
 
 from robustness.errors import CheckpointError
+from robustness.files import replacing
+from robustness.plugins import trainable_name
 from robustness.trainables.classification.optimizers import JoinedOptimizer
 from robustness.trial import EpochResult, Trial
 
 FORMAT = 2
+
+
+_DECIDE_NOTHING = ("checkpoint", "stage", "run")
+"""Fields of a trial that do not change its numbers."""
+
+
+class Resumable(Protocol):
+    """A trial under way that can be saved between two epochs."""
+
+    @property
+    def trial(self) -> Trial: ...
+
+    @property
+    def epochs(self) -> list[EpochResult]:
+        """The finished epochs."""
+        ...
+
+    @property
+    def checkpoint_every(self) -> int:
+        """How many epochs lie between two checkpoints; 0 keeps none."""
+        ...
+
+    def state(self) -> tuple[nn.Module, JoinedOptimizer]:
+        """Return the networks and the optimiser as they are now."""
+        ...
+
+    def over(self) -> bool: ...
+
+    def next_epoch(self) -> EpochResult:
+        """Train one more epoch and append it to `epochs`."""
+        ...
+
+
+def epochs_of(run: Resumable) -> Iterator[EpochResult]:
+    """Yield the epochs of a run that was just started: those in its checkpoint file, then the rest as they finish."""
+    path = Path(run.trial.checkpoint) if run.trial.checkpoint else None
+    if path is not None and path.exists():
+        # A damaged file, or one of another trial, costs time and not the result: training starts from the beginning.
+        with contextlib.suppress(CheckpointError):
+            run.epochs.extend(load_checkpoint(path, run.trial, *run.state()))
+    yield from tuple(run.epochs)
+    while not run.over():
+        result = run.next_epoch()
+        if path is not None and run.checkpoint_every and result.epoch % run.checkpoint_every == 0:
+            save_checkpoint(path, run.trial, *run.state(), run.epochs)
+        yield result
 
 
 def save_checkpoint(
@@ -35,16 +83,14 @@ def save_checkpoint(
         "optimizer": optimizer.state_dict(),
         "epochs": json.dumps([asdict(result) for result in epochs]),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
-    torch.save(state, unfinished)
-    unfinished.replace(path)
+    with replacing(path) as file:
+        torch.save(state, file)
 
 
 def load_checkpoint(path: Path, trial: Trial, model: nn.Module, optimizer: JoinedOptimizer) -> list[EpochResult]:
     """Put the saved state back and give the epochs up to it; raises `CheckpointError` if it is not this trial's."""
     state = read_tensors(path)
-    if state.get("format") != FORMAT or state.get("trial") != identity(trial):
+    if state.get("format") != FORMAT or not _is_of(state.get("trial"), trial):
         raise CheckpointError(f"{path}: the checkpoint is of another trial")
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
@@ -68,5 +114,19 @@ def read_tensors(path: Path) -> dict[str, Any]:
 
 
 def identity(trial: Trial) -> str:
-    """All that decides a trial's numbers, as text."""
-    return json.dumps(asdict(replace(trial, checkpoint=None)), sort_keys=True, default=str)
+    """Return everything that decides a trial's numbers, as JSON."""
+    return _identity(asdict(trial))
+
+
+def _is_of(stored: object, trial: Trial) -> bool:
+    """Whether a stored identity is this trial's; the trainable may have had a longer name then."""
+    try:
+        values = json.loads(str(stored))
+        return _identity({**values, "trainable": trainable_name(values["trainable"])}) == identity(trial)
+    except (ValueError, TypeError, KeyError):
+        return False
+
+
+def _identity(values: Mapping[str, Any]) -> str:
+    decisive = {name: value for name, value in values.items() if name not in _DECIDE_NOTHING}
+    return json.dumps(decisive, sort_keys=True, default=str)

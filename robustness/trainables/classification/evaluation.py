@@ -50,3 +50,8 @@ def auc(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> float:
     if classes == 2:
         return metrics.auc(labels, probabilities[:, 1])
     return float(np.mean([metrics.auc(labels == c, probabilities[:, c]) for c in range(classes)]))
+
+
+def measure(metric: str) -> Callable[[NDArray[np.int64], NDArray[Any]], float]:
+    """Return the function of labels [n] and mean probabilities [n, classes] behind a study's metric."""
+    return auc if metric.endswith("auc") else metrics.accuracy

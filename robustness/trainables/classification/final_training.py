@@ -21,9 +21,10 @@ from robustness import metrics
 from robustness.errors import StudyFileError
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
+from robustness.trainables.classification.checkpoints import epochs_of
 from robustness.trainables.classification.evaluation import auc, predict, scores
 from robustness.trainables.classification.saved_model import FinalModel, evaluation_noise, load_model, save_predictions
-from robustness.trainables.classification.training import Run, continue_run
+from robustness.trainables.classification.training import Run
 from robustness.trial import EpochResult, Trial
 
 TEST_SAMPLES = 16
@@ -43,7 +44,7 @@ def train(trial: Trial) -> Iterator[EpochResult]:
     """Train a final model; the last epoch's result carries the measures on the test set as well."""
     run = Run.start(trial)
     chosen = model_file(trial)
-    for result in continue_run(run):
+    for result in epochs_of(run):
         if _is_best(run, result):
             model_of(run, result).save(chosen)
         if result.epoch == len(run.epochs) and run.over():

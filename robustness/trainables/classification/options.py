@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from robustness.errors import StudyFileError
+from robustness.validation import read_options
 
 
 class TrainingOptions(BaseModel):
@@ -40,3 +44,8 @@ class TrainingOptions(BaseModel):
     """Forward passes in bfloat16 (the test of a final model apart): faster on GPUs that have it, less exact."""
     deterministic: bool = False
     """Refuse operations whose result may differ between runs; on a CPU every run is repeatable without it."""
+
+
+def read_training(section: Mapping[str, Any], strict: bool | None = None) -> TrainingOptions:
+    """Return the typed `training` section; a study file is read strictly, in which text is never a number."""
+    return read_options(TrainingOptions, section, "training", StudyFileError, strict=strict)

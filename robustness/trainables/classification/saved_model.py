@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +15,14 @@ from numpy.typing import NDArray
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.posteriors import Noise
 from robustness.errors import CheckpointError, RobustnessError
+from robustness.files import replacing
 from robustness.streams import Streams
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.checkpoints import identity, read_tensors
 from robustness.trainables.classification.evaluation import predict
 from robustness.trainables.classification.noise import StreamNoise
-from robustness.trainables.classification.training import build_ensemble, training_options
+from robustness.trainables.classification.options import read_training
+from robustness.trainables.classification.training import build_ensemble
 from robustness.trial import Trial
 
 FORMAT = 1
@@ -65,8 +66,6 @@ class FinalModel:
 
     def save(self, path: Path) -> None:
         """Write the model; a reader finds the old file or the new one, never a part."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
         state = {
             "format": FORMAT,
             "trial": identity(self.trial),
@@ -80,8 +79,8 @@ class FinalModel:
             "weights": self.ensemble.state_dict(),
             "uncertainty": self.uncertainty,
         }
-        torch.save(state, unfinished)
-        unfinished.replace(path)
+        with replacing(path) as file:
+            torch.save(state, file)
 
     def referral_threshold(self, fraction: float) -> float:
         """The mutual information above which this fraction of the validation pictures lies."""
@@ -105,7 +104,7 @@ def load_model(path: Path) -> FinalModel:
         raise CheckpointError(f"{path}: not a final model of this program")
     try:
         trial = Trial(**json.loads(state["trial"]))
-        ensemble = build_ensemble(trial, training_options(trial.training), state["channels"], state["classes"])
+        ensemble = build_ensemble(trial, read_training(trial.training), state["channels"], state["classes"])
         ensemble.load_state_dict(state["weights"])
     except (RobustnessError, RuntimeError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: the model cannot be built again ({error})") from error
@@ -135,11 +134,8 @@ def evaluation_noise(trial: Trial, epoch: int, device: torch.device | str = "cpu
 
 def save_predictions(path: Path, **arrays: NDArray[Any]) -> None:
     """Write arrays to an .npz file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with unfinished.open("wb") as file:
+    with replacing(path) as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
-    unfinished.replace(path)
 
 
 def load_predictions(path: Path) -> dict[str, NDArray[Any]]:

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
-from pydantic import ValidationError
-from torch import Tensor
+from torch import Tensor, nn
 
 from robustness.bnn.elbo import Loss, negative_elbo, nll_of_draws
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.posteriors import GaussianPosterior
-from robustness.errors import CheckpointError, Diverged, StudyFileError
+from robustness.bnn.precision import forward_precision
+from robustness.errors import Diverged
 from robustness.methods import find_method, read_method_options
 from robustness.methods.method import Schedule, Setting
 from robustness.streams import Streams
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
-from robustness.trainables.classification.checkpoints import load_checkpoint, save_checkpoint
-from robustness.trainables.classification.devices import forward_precision, to_device
+from robustness.trainables.classification.checkpoints import epochs_of
+from robustness.trainables.classification.devices import pick_device, to_device
 from robustness.trainables.classification.evaluation import auc, predict, scores
 from robustness.trainables.classification.gradient_noise import gradient_sd
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
-from robustness.trainables.classification.options import TrainingOptions
+from robustness.trainables.classification.options import TrainingOptions, read_training
 from robustness.trainables.models import blueprint, check_model
 from robustness.trial import EpochResult, Trial
 
@@ -44,24 +42,7 @@ def train(trial: Trial) -> Iterator[EpochResult]:
 
     A trial with a checkpoint file goes on from there, and yields what came before it again.
     """
-    return continue_run(Run.start(trial))
-
-
-def continue_run(run: Run) -> Iterator[EpochResult]:
-    """The epochs of a run that has just been started: those in its checkpoint file, then the rest."""
-    trial = run.trial
-    path = Path(trial.checkpoint) if trial.checkpoint else None
-    if path is not None and path.exists():
-        # A file that is damaged or of another trial costs time, not the result: training starts from the beginning.
-        with contextlib.suppress(CheckpointError):
-            run.epochs.extend(load_checkpoint(path, trial, run.ensemble, run.optimizer))
-    yield from tuple(run.epochs)
-    every = run.options.checkpoint_every
-    while not run.over():
-        result = run.next_epoch()
-        if path is not None and every and result.epoch % every == 0:
-            save_checkpoint(path, trial, run.ensemble, run.optimizer, run.epochs)
-        yield result
+    return epochs_of(Run.start(trial))
 
 
 @dataclass
@@ -82,7 +63,7 @@ class Run:
     @staticmethod
     def start(trial: Trial) -> Run:
         """Load the data, build the networks and the optimiser: the state before the first epoch."""
-        options = training_options(trial.training)
+        options = read_training(trial.training)
         torch.use_deterministic_algorithms(options.deterministic)
         device = pick_device(options.device)
         data = load_task(trial.task)
@@ -101,6 +82,14 @@ class Run:
             schedule=method.schedule(options, method_options),
             kl_weight=method.kl_weight(options, method_options),
         )
+
+    @property
+    def checkpoint_every(self) -> int:
+        return self.options.checkpoint_every
+
+    def state(self) -> tuple[nn.Module, JoinedOptimizer]:
+        """Return what a checkpoint holds beside the epochs."""
+        return self.ensemble, self.optimizer
 
     def over(self) -> bool:
         """Whether all epochs are done, or the metric has not improved for as long as the method waits."""
@@ -234,22 +223,6 @@ def build_ensemble(trial: Trial, options: TrainingOptions, channels: int, classe
     method_options = read_method_options(trial.method, trial.method_options)
     setting = Setting(shape, trial.hyperparameters, method_options, options, Streams.of(trial))
     return Ensemble(find_method(trial.method).members(setting))
-
-
-def training_options(options: Mapping[str, Any]) -> TrainingOptions:
-    """The typed training options of a trial."""
-    try:
-        return TrainingOptions.model_validate(dict(options))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise StudyFileError(f"training.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-
-
-def pick_device(name: str) -> torch.device:
-    """The device called so; `auto` is the GPU that this process may use, or the CPU."""
-    if name != "auto":
-        return torch.device(name)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def _terms(loss: Loss) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -1,15 +1,16 @@
-"""What a study of continual learning may say in its sections `task` and `training`, and of its arms."""
+"""The sections `task` and `training` of a continual-learning study, and the options of its arms."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from robustness.errors import MethodError, ModelError, RobustnessError, StudyFileError, TaskError, unknown_name
-from robustness.study.validation import first_fault
-from robustness.trainables.models import MLPOptions, read_options
+from robustness.errors import MethodError, ModelError, StudyFileError, TaskError, unknown_name
+from robustness.trainables import models
+from robustness.trainables.models import MLPOptions
+from robustness.validation import read_options
 
 ARMS = ("mfvi", "radial", "radial_uncorrected")
 """A Gaussian posterior; a radial one; a radial one whose prior lacks the term that the paper lacks."""
@@ -59,24 +60,24 @@ class ArmOptions(_Options):
 
 def read_task(section: Mapping[str, Any]) -> TaskOptions:
     """The typed `task` section."""
-    return _read(TaskOptions, section, "task", TaskError)
+    return read_options(TaskOptions, section, "task", TaskError)
 
 
 def read_learning(section: Mapping[str, Any]) -> LearningOptions:
     """The typed `training` section."""
-    return _read(LearningOptions, section, "training", StudyFileError)
+    return read_options(LearningOptions, section, "training", StudyFileError)
 
 
 def read_arm(method: str, options: Mapping[str, Any]) -> ArmOptions:
     """The typed options of an arm; raises `MethodError` if there is no such method."""
     if method not in ARMS:
         raise MethodError(unknown_name("arm of continual learning", method, ARMS))
-    return _read(ArmOptions, options, f"arm {method}", MethodError)
+    return read_options(ArmOptions, options, f"arm {method}", MethodError)
 
 
 def read_model(section: Mapping[str, Any], tasks: int) -> MLPOptions:
     """The typed `model` section: an MLP with one head that all tasks share, or one for each of the tasks."""
-    options = read_options(section)
+    options = models.read_model(section)
     if not isinstance(options, MLPOptions):
         raise ModelError(f"model.name: continual learning needs 'mlp', found {section.get('name')!r}")
     if options.heads not in (1, tasks):
@@ -84,14 +85,3 @@ def read_model(section: Mapping[str, Any], tasks: int) -> MLPOptions:
             f"model.heads: must be 1 (shared by all tasks) or {tasks} (one for each task), found {options.heads}"
         )
     return options
-
-
-_Kind = TypeVar("_Kind", bound=BaseModel)
-
-
-def _read(kind: type[_Kind], section: Mapping[str, Any], place: str, error: type[RobustnessError]) -> _Kind:
-    try:
-        return kind.model_validate(dict(section))
-    except ValidationError as problem:
-        fault = first_fault(problem, kind, dict(section))
-        raise error(f"{place}.{fault}" if " " not in place else f"{place}, {fault}") from None

@@ -1,14 +1,14 @@
-"""What a study of `robustness.regression:train` may say under `task`, `model` and `training`, and in its space."""
+"""The sections `task`, `model` and `training` of a regression study, and its hyperparameters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from robustness.errors import ModelError, RobustnessError, StudyFileError, TaskError
-from robustness.study.validation import first_fault
+from robustness.errors import ModelError, StudyFileError, TaskError
+from robustness.validation import read_options
 
 
 class _Options(BaseModel):
@@ -74,27 +74,17 @@ class Hyperparameters(BaseModel):
     targets), so that a space can search it."""
 
 
-_Kind = TypeVar("_Kind", bound=BaseModel)
-
-
 def read_task(data: Mapping[str, Any]) -> TaskOptions:
-    return _read(TaskOptions, data, "task", TaskError)
+    return read_options(TaskOptions, data, "task", TaskError)
 
 
 def read_model(data: Mapping[str, Any]) -> ModelOptions:
-    return _read(ModelOptions, data, "model", ModelError)
+    return read_options(ModelOptions, data, "model", ModelError)
 
 
 def read_training(data: Mapping[str, Any]) -> RegressionOptions:
-    return _read(RegressionOptions, data, "training", StudyFileError)
+    return read_options(RegressionOptions, data, "training", StudyFileError)
 
 
 def read_hyperparameters(data: Mapping[str, Any]) -> Hyperparameters:
-    return _read(Hyperparameters, data, "space", StudyFileError)
-
-
-def _read(kind: type[_Kind], data: Mapping[str, Any], section: str, error_kind: type[RobustnessError]) -> _Kind:
-    try:
-        return kind.model_validate(dict(data))
-    except ValidationError as error:
-        raise error_kind(f"{section}.{first_fault(error, kind, dict(data))}") from None
+    return read_options(Hyperparameters, data, "space", StudyFileError)

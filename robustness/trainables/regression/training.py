@@ -20,7 +20,6 @@ from robustness.streams import Streams
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.options import TrainingOptions
 from robustness.trainables.regression.adam import Adam
-from robustness.trainables.regression.checking import check_arm
 from robustness.trainables.regression.data_sets import Problem, Rows, load_problem
 from robustness.trainables.regression.flat import FlatNetwork
 from robustness.trainables.regression.options import (
@@ -31,6 +30,7 @@ from robustness.trainables.regression.options import (
     read_task,
     read_training,
 )
+from robustness.trainables.regression.study import check_arm
 from robustness.trial import EpochResult, Trial
 
 STEPS_AT_ONCE = 200

@@ -1,6 +1,6 @@
 """How noisy the NLL's gradient is before any training: the paper's figure of exploding gradient variance.
 
-A study names it as `trainable: robustness.theory.gradient_noise:train`. Its space has `channels` and `sigma`, the scale
+The trainable `gradient_noise`. Its space has `channels` and `sigma`, the scale
 at which every weight of every layer starts. The network is a 3 x 3 convolution from the pictures to C channels, the
 3 x 3 convolution from C to C channels whose gradient is measured, `further` more like it, global pooling and a linear
 layer. The paper does not say what network, input and loss its figure has; here the loss is the NLL on one batch of
@@ -14,35 +14,33 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from robustness.errors import Diverged
+import torch
+from torch import Tensor
+
+from robustness.bnn.elbo import nll
+from robustness.bnn.network import Blueprint, Convolution, Draws, GlobalPool, Heads, Network
+from robustness.bnn.scales import inverse_softplus
+from robustness.errors import Diverged, ModelError, StudyFileError, TaskError
+from robustness.methods import find_method, read_method_options
+from robustness.methods.method import Setting
+from robustness.streams import Streams
+from robustness.trainables.classification.noise import StreamNoise
+from robustness.trainables.classification.options import TrainingOptions
+from robustness.trainables.theory.options import ConvolutionOptions, NoiseOptions, PictureOptions
+from robustness.trainables.theory.study import GRADIENT_NOISE_METRIC
 from robustness.trial import EpochResult, Trial
+from robustness.validation import read_options
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from robustness.bnn.network import Network
-    from robustness.streams import Streams
-    from robustness.study.study import Study
-    from robustness.trainables.theory.options import NoiseOptions, PictureOptions
-
-ARMS = ("mfvi", "mfvi_scaled", "radial")
-METRIC = "signal_to_noise"
-"""||E g|| / sqrt(E ||g - E g||^2), the length of the mean gradient over that of its noise in a single draw."""
 MEASURED = 1
 """The layer whose gradient is measured."""
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
     """Measure the variance of d NLL / d mu over draws, in the convolution from C to C channels."""
-    from robustness.streams import Streams
-    from robustness.trainables.theory.options import NoiseOptions, PictureOptions, read_section
-
     start = time.perf_counter()
-    options = read_section(NoiseOptions, trial.training, "training")
-    task = read_section(PictureOptions, trial.task, "task")
+    options = read_options(NoiseOptions, trial.training, "training", StudyFileError)
+    task = read_options(PictureOptions, trial.task, "task", TaskError)
     streams = Streams.of(trial)
     network = build(trial, task, options)
     pictures, labels = batch(task, streams)
@@ -58,22 +56,14 @@ def train(trial: Trial) -> Iterator[EpochResult]:
         "noise_variance": noise / weights,
         "weight_sd": math.sqrt(float(network.posteriors()[MEASURED].variance().detach().double().mean())),
         "dimension": float(weights),
-        METRIC: math.sqrt(signal / noise) if noise > 0 else math.inf,
+        GRADIENT_NOISE_METRIC: math.sqrt(signal / noise) if noise > 0 else math.inf,
     }
     yield EpochResult(1, measures, seconds=time.perf_counter() - start)
 
 
 def build(trial: Trial, task: PictureOptions, options: NoiseOptions) -> Network:
     """The untrained network of a trial, every scale at its sigma."""
-    from robustness.bnn.network import Blueprint, Convolution, GlobalPool, Heads
-    from robustness.methods import find_method, read_method_options
-    from robustness.methods.method import Setting
-    from robustness.methods.variational import inverse_softplus
-    from robustness.streams import Streams
-    from robustness.trainables.classification.options import TrainingOptions
-    from robustness.trainables.theory.options import ConvolutionOptions, read_section
-
-    model = read_section(ConvolutionOptions, trial.model, "model")
+    model = read_options(ConvolutionOptions, trial.model, "model", ModelError)
     width = int(trial.hyperparameters["channels"])
     wide = (Convolution(width, width),) * (1 + model.further)
     shape: Blueprint = (Convolution(task.channels, width), *wide, GlobalPool(), Heads(2 * width, task.classes))
@@ -87,8 +77,6 @@ def build(trial: Trial, task: PictureOptions, options: NoiseOptions) -> Network:
 
 def batch(task: PictureOptions, streams: Streams) -> tuple[Tensor, Tensor]:
     """Pictures [batch, channels, size, size] of standard normal pixels, and their labels, each class in turn."""
-    import torch
-
     shape = (task.pictures, task.channels, task.image_size, task.image_size)
     return torch.randn(shape, generator=streams.torch("data_order")), torch.arange(task.pictures) % task.classes
 
@@ -100,12 +88,6 @@ def gradient_moments(
 
     Since w = mu + noise, d NLL / d mu is the gradient at the drawn weights.
     """
-    import torch
-
-    from robustness.bnn.elbo import nll
-    from robustness.bnn.network import Draws
-    from robustness.trainables.classification.noise import StreamNoise
-
     # Welford's running mean and sum of squares: no gradient but the current one is kept.
     mean = squares = torch.zeros((), dtype=torch.float64)
     for sample in range(samples):
@@ -118,31 +100,3 @@ def gradient_moments(
         mean = mean + change / (sample + 1)
         squares = torch.addcmul(squares, change, gradient - mean)
     return mean, squares / (samples - 1)
-
-
-def check(study: Study, check_data: bool = True) -> Study:  # noqa: ARG001
-    """The study with all of its options filled in; raises a `RobustnessError` of one line if it does not fit."""
-    from robustness.trainables.theory.options import (
-        POSITIVE,
-        WHOLE,
-        ConvolutionOptions,
-        NoiseOptions,
-        PictureOptions,
-        check_arms,
-        check_metric,
-        check_space,
-        read_section,
-    )
-
-    task = read_section(PictureOptions, study.task, "task")
-    model = read_section(ConvolutionOptions, study.model, "model")
-    training = read_section(NoiseOptions, study.training, "training")
-    check_arms(study, ARMS)
-    check_metric(study, METRIC)
-    check_space(study, {"channels": WHOLE, "sigma": POSITIVE})
-    return replace(
-        study,
-        task=task.model_dump(mode="json"),
-        model=model.model_dump(mode="json"),
-        training=training.model_dump(mode="json"),
-    )

@@ -1,25 +1,10 @@
-"""What the theory studies may say under `task`, `model` and `training`, and in their spaces."""
+"""The sections `task`, `model` and `training` of the theory studies."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from robustness.errors import (
-    MethodError,
-    ModelError,
-    RobustnessError,
-    SearchSpaceError,
-    StudyFileError,
-    TaskError,
-    unknown_name,
-)
-from robustness.methods import read_method_options
-from robustness.study.study import Study
-from robustness.study.validation import first_fault
-from robustness.trainables.hyperparameters import Kind, check_hyperparameters
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class _Options(BaseModel):
@@ -66,44 +51,3 @@ class NoiseOptions(_Options):
     """Over how many draws of the weights the gradient's variance is taken."""
     grouping: Literal["layer", "tensor"] = "layer"
     """What a radial posterior normalises together: a layer's weight and bias, or each apart."""
-
-
-WHOLE = Kind(
-    "a whole number from 1 on", lambda value: isinstance(value, int) and not isinstance(value, bool) and value > 0
-)
-POSITIVE = Kind(
-    "a number above 0", lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-)
-
-_Read = TypeVar("_Read", bound=BaseModel)
-_ERRORS: dict[str, type[RobustnessError]] = {"task": TaskError, "model": ModelError, "training": StudyFileError}
-
-
-def read_section(kind: type[_Read], data: Mapping[str, Any], section: str) -> _Read:
-    """The typed section; one line that names the key if it does not fit."""
-    try:
-        return kind.model_validate(dict(data))
-    except ValidationError as error:
-        raise _ERRORS[section](f"{section}.{first_fault(error, kind, dict(data))}") from None
-
-
-def check_arms(study: Study, arms: Sequence[str]) -> None:
-    """Raise unless every arm is one of these methods and takes its options."""
-    for arm in study.arms:
-        if arm.method not in arms:
-            raise MethodError(f"arms: {unknown_name('arm of this trainable', arm.method, arms)}")
-        read_method_options(arm.method, arm.options)
-
-
-def check_space(study: Study, known: Mapping[str, Kind]) -> None:
-    """Raise unless every configuration has every one of these hyperparameters, and no others."""
-    try:
-        check_hyperparameters(study.space.options, own_methods=False, known=known, needed=tuple(known))
-    except SearchSpaceError as error:
-        raise SearchSpaceError(f"space.{error}") from None
-
-
-def check_metric(study: Study, metric: str) -> None:
-    """Raise unless the study judges by this measure, the only one that its trials can be judged by."""
-    if study.outcomes.metric != metric:
-        raise StudyFileError(f"outcomes.metric: {unknown_name('metric', study.outcomes.metric, (metric,))}")

@@ -1,8 +1,8 @@
 """Where the draws of a layer lie: the paper's soap bubble, from the project's own layers.
 
-A study names it as `trainable: robustness.theory.soap_bubble:train`. Its space has the `layer` (`linear`, or
-`convolution` of 3 x 3) with its `inputs` and `outputs`, and `initial_rho`; the dimension D counts weights and biases,
-which a radial posterior normalises together. Its `training` section is `BubbleOptions`. There is no task and no model.
+The trainable `soap_bubble`. Its space has the `layer` (`linear`, or `convolution` of 3 x 3) with its `inputs` and
+`outputs`, and `initial_rho`; the dimension D counts weights and biases, which a radial posterior normalises together.
+Its `training` section is `BubbleOptions`. There is no task and no model.
 
 A trial has one `EpochResult`, with the curves `radius_edges`, `radius_counts`, `weight_edges` and `weight_counts`: the
 histograms of ||(w - mu) / sigma|| and of (w_1 - mu_1) / sigma_1 over the draws.
@@ -12,20 +12,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from scipy.stats import kstest
 
+from robustness.bnn.network import Convolution, Heads
+from robustness.bnn.posteriors import GaussianPosterior
+from robustness.errors import StudyFileError
+from robustness.methods import find_method, read_method_options
+from robustness.methods.method import Setting
+from robustness.streams import Streams
+from robustness.trainables.classification.noise import StreamNoise
+from robustness.trainables.classification.options import TrainingOptions
 from robustness.trainables.theory import densities
+from robustness.trainables.theory.options import BubbleOptions
+from robustness.trainables.theory.study import SOAP_BUBBLE_METRIC
 from robustness.trial import EpochResult, Trial
+from robustness.validation import read_options
 
-if TYPE_CHECKING:
-    from robustness.study.study import Study
-
-ARMS = ("mfvi", "radial")
-METRIC = "ks_p_value"
-"""The p-value of the radii's Kolmogorov-Smirnov test against theory."""
 AT_ONCE = 4_000_000
 """How many weights are drawn at a time."""
 
@@ -48,12 +53,8 @@ def weight_cdf(method: str, dimension: int) -> Cdf:
 
 def train(trial: Trial) -> Iterator[EpochResult]:
     """Draw a layer's weights, and compare their radii and their first weight with theory."""
-    from scipy.stats import kstest
-
-    from robustness.trainables.theory.options import BubbleOptions, read_section
-
     start = time.perf_counter()
-    options = read_section(BubbleOptions, trial.training, "training")
+    options = read_options(BubbleOptions, trial.training, "training", StudyFileError)
     dimension, radii, weights = draws(trial, options.samples)
     # What theory says of the draws, which then should be uniform between 0 and 1.
     radius_test = kstest(radius_cdf(trial.method, dimension)(radii), "uniform")
@@ -65,7 +66,7 @@ def train(trial: Trial) -> Iterator[EpochResult]:
         "radius_sd": float(radii.std(ddof=1)),
         "weight_sd": float(weights.std(ddof=1)),
         "ks_distance": float(radius_test.statistic),
-        METRIC: float(radius_test.pvalue),
+        SOAP_BUBBLE_METRIC: float(radius_test.pvalue),
         "weight_ks_distance": float(weight_test.statistic),
         "weight_ks_p_value": float(weight_test.pvalue),
     }
@@ -78,16 +79,6 @@ def train(trial: Trial) -> Iterator[EpochResult]:
 
 def draws(trial: Trial, samples: int) -> tuple[int, densities.Values, densities.Values]:
     """D, and of each draw of the trial's layer ||(w - mu) / sigma|| and (w_1 - mu_1) / sigma_1, [samples] both."""
-    import torch
-
-    from robustness.bnn.network import Convolution, Heads
-    from robustness.bnn.posteriors import GaussianPosterior
-    from robustness.methods import find_method, read_method_options
-    from robustness.methods.method import Setting
-    from robustness.streams import Streams
-    from robustness.trainables.classification.noise import StreamNoise
-    from robustness.trainables.classification.options import TrainingOptions
-
     drawn = trial.hyperparameters
     shape = Convolution if drawn["layer"] == "convolution" else Heads
     blueprint = (shape(int(drawn["inputs"]), int(drawn["outputs"])),)
@@ -107,34 +98,3 @@ def draws(trial: Trial, samples: int) -> tuple[int, densities.Values, densities.
             radii.append(torch.linalg.vector_norm(standard, dim=1, dtype=torch.float64).numpy())
             firsts.append(standard[:, 0].double().numpy())
     return posterior.size, np.concatenate(radii), np.concatenate(firsts)
-
-
-def check(study: Study, check_data: bool = True) -> Study:  # noqa: ARG001
-    """The study with all of its options filled in; raises a `RobustnessError` of one line if it does not fit."""
-    from robustness.trainables.hyperparameters import HYPERPARAMETERS, Kind
-    from robustness.trainables.theory.options import (
-        WHOLE,
-        BubbleOptions,
-        NoOptions,
-        check_arms,
-        check_metric,
-        check_space,
-        read_section,
-    )
-
-    layers = ("convolution", "linear")
-    read_section(NoOptions, study.task, "task")
-    read_section(NoOptions, study.model, "model")
-    check_arms(study, ARMS)
-    check_metric(study, METRIC)
-    check_space(
-        study,
-        {
-            "layer": Kind(f"one of {', '.join(layers)}", lambda value: value in layers),
-            "inputs": WHOLE,
-            "outputs": WHOLE,
-            "initial_rho": HYPERPARAMETERS["initial_rho"],
-        },
-    )
-    training = read_section(BubbleOptions, study.training, "training")
-    return replace(study, training=training.model_dump(mode="json"))

@@ -14,7 +14,7 @@ from report.sections.against import against_section
 from robustness.errors import StudyFileError
 from robustness.statistics.paired import mcnemar
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.trial import Trial
 
 ARMS = ("radial", "mfvi", "mfvi_scaled", "mc_dropout")

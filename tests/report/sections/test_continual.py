@@ -18,7 +18,7 @@ from report.sections.continual_results import continual
 from report.sections.verdict import headline
 from robustness.cli import main
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 
 ARMS = ["mfvi", "radial", "radial_uncorrected"]
@@ -27,7 +27,7 @@ ARMS = ["mfvi", "radial", "radial_uncorrected"]
 def study_file(folder: Path, heads: int = 3, **changes: Any) -> Path:
     document = {
         "name": "sequence",
-        "trainable": "robustness.continual:train",
+        "trainable": "continual",
         "task": {"name": "split_fashion_mnist", "folder": str(folder), "checksums": False, "tasks": 3},
         "model": {"name": "mlp", "hidden": [12, 12], "heads": heads},
         "arms": ARMS,

@@ -17,7 +17,7 @@ from report.sections.dose import dose_section
 from report.sections.dose_results import dose, find_dose, student_interval
 from robustness.store import open_store
 from robustness.study.arms import Arm
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.trial import Trial
 
 

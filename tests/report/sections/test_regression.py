@@ -20,7 +20,7 @@ from report.sections.verdict import headline
 from robustness.cli import main
 from robustness.statistics.means import mean_with_error
 from robustness.store import open_store
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 
 FIGURES = {
@@ -41,7 +41,7 @@ def write_set(folder: Path) -> None:
 def study_file(folder: Path, **changes: Any) -> Path:
     document = {
         "name": "lines",
-        "trainable": "robustness.regression:train",
+        "trainable": "regression",
         "task": {"folder": str(folder)},
         "model": {"hidden": [8]},
         "arms": ["mfvi", "radial"],

@@ -23,7 +23,7 @@ from robustness.trial import Trial
 
 def final_trial(folder: Path, method: str = "radial", epochs: int = 4) -> Trial:
     trial = small_trial(method, {"epochs": epochs, "checkpoint_every": 1})
-    return replace(trial, checkpoint=str(folder / "3.pt"), trainable="robustness.finishing:train")
+    return replace(trial, checkpoint=str(folder / "3.pt"), trainable="final_classification")
 
 
 @pytest.mark.parametrize("method", ["radial", "mc_dropout", "deep_ensemble", "deterministic"])

@@ -15,11 +15,12 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from robustness.bnn.posteriors import TruncatedGaussianPosterior
+from robustness.bnn.precision import forward_precision
 from robustness.methods import METHODS
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.tasks.augmentation import augment
 from robustness.trainables.classification.batches import Pictures
-from robustness.trainables.classification.devices import forward_precision, to_device
+from robustness.trainables.classification.devices import to_device
 from robustness.trainables.classification.training import Run, train
 from robustness.trial import Trial
 

@@ -13,13 +13,13 @@ from torch import Tensor
 
 from robustness.bnn.posteriors import GaussianPosterior
 from robustness.bnn.priors import GaussianPrior, RadialPrior
-from robustness.trainables.continual.learning import Learner
+from robustness.trainables.continual.training import Learner
 
 
 def at_the_second_task(folder: Path, method: str, heads: int = 3) -> tuple[Learner, list[int]]:
     """A learner in double precision at the start of its second task, and the layers that the first one trained."""
     learner = Learner.start(continual_trial(write_idx_files(folder), method, heads, epochs=2))
-    learner.learn_task(learner.begin_task())
+    learner.next_epoch()
     learner.network.double()
     learner.begin_task()
     layers = learner.active_layers()

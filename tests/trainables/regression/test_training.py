@@ -15,11 +15,11 @@ from support.trials import NOISE, regression_trial, write_linear_set
 
 from robustness.bnn.posteriors import LOG_TWO_PI
 from robustness.errors import Diverged, MethodError, RobustnessError, StudyFileError
-from robustness.trainables.regression import train
-from robustness.trainables.regression.checking import ARMS
+from robustness.plugins import find_object, find_trainable
 from robustness.trainables.regression.flat import FlatNetwork
-from robustness.trainables.regression.training import Run
-from robustness.trial import Trial, find_trainable
+from robustness.trainables.regression.study import ARMS
+from robustness.trainables.regression.training import Run, train
+from robustness.trial import Trial
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,7 @@ def test_a_configuration_without_rho_is_refused(folder: Path) -> None:
 
 
 def test_the_trainable_is_found_by_its_name() -> None:
-    assert find_trainable("robustness.regression:train") is train
+    assert find_object(str(find_trainable("regression").train), "trainable") is train
 
 
 def test_the_energy_of_buildings_is_learned() -> None:

@@ -11,7 +11,7 @@ from support.theory_studies import NOISE, results, study
 from robustness.bnn.network import Draws
 from robustness.errors import RobustnessError
 from robustness.streams import Streams
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.theory.gradient_noise import MEASURED, batch, build, gradient_moments

@@ -10,7 +10,7 @@ from scipy import stats
 from support.theory_studies import BUBBLE, results, study
 
 from robustness.errors import RobustnessError
-from robustness.study.study import load_study
+from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.trainables.theory.soap_bubble import AT_ONCE, draws
 

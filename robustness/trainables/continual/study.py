@@ -1,4 +1,4 @@
-"""Whether a study of continual learning fits its trainable."""
+"""Checks of a continual-learning study, before anything runs and without torch."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ KNOWN = {
 """The hyperparameters: `epochs`, a whole number, is how long each task is trained."""
 
 
-def checked(study: Study, check_data: bool) -> Study:
-    """The study with the defaults of its task and training filled in."""
+def check(study: Study, check_data: bool = True) -> Study:
+    """Return the study with the defaults of its task and training filled in."""
     task = read_task(study.task)
     training = read_learning(study.training)
     read_model(study.model, task.tasks)

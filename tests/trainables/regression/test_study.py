@@ -9,7 +9,8 @@ import pytest
 from support.files import data_set
 
 from robustness.errors import RobustnessError, TaskError
-from robustness.study.study import Study, load_study, make_study
+from robustness.study.loading import load_study, make_study
+from robustness.study.study import Study
 from robustness.sweep.plan import make_plan
 from robustness.trainables.regression.data_sets import DATA_SETS
 
@@ -18,7 +19,7 @@ def study(check_data: bool = False, **changes: Any) -> Study:
     space = {"data_set": ["boston", "yacht"], "optimizer": "adam", "learning_rate": 0.001, "batch_size": [16, 64]}
     data: dict[str, Any] = {
         "name": "mine",
-        "trainable": "robustness.regression:train",
+        "trainable": "regression",
         "task": {"folder": "nowhere"},
         "arms": ["mfvi", "radial"],
         "space": space | {"initial_rho": -5} | changes.pop("space", {}),
@@ -100,7 +101,7 @@ def test_a_space_must_give_what_every_configuration_needs(tmp_path: Path) -> Non
         space = {"data_set": "boston", "optimizer": "adam", "learning_rate": 0.1, "batch_size": 4, "initial_rho": -5}
         del space[missing]
         path = tmp_path / "mine.yaml"
-        lines = ["name: mine", "trainable: robustness.regression:train", "task: {folder: nowhere}", "arms: [mfvi]"]
+        lines = ["name: mine", "trainable: regression", "task: {folder: nowhere}", "arms: [mfvi]"]
         lines += [f"space: {{{', '.join(f'{key}: {value}' for key, value in space.items())}}}"]
         lines += ["sampling: {strategy: grid}", "outcomes: {metric: validation_gain, learned_nothing: {below: 0.05},"]
         path.write_text("\n".join(lines) + " good: {at_least: 0.2}}\n")

@@ -7,14 +7,12 @@ carry the gradients of one task into the next.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from robustness.bnn.elbo import Loss, nll
 from robustness.bnn.ensemble import Ensemble
@@ -22,12 +20,12 @@ from robustness.bnn.models import mlp
 from robustness.bnn.network import Draws, Network
 from robustness.bnn.posteriors import GaussianPosterior, Noise, Posterior, RadialPosterior
 from robustness.bnn.priors import trained_posterior_as_prior
-from robustness.errors import CheckpointError, Diverged, MethodError
+from robustness.errors import Diverged, MethodError
 from robustness.streams import Streams
-from robustness.trainables.classification.checkpoints import load_checkpoint, save_checkpoint
+from robustness.trainables.classification.checkpoints import epochs_of
+from robustness.trainables.classification.devices import pick_device
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
-from robustness.trainables.classification.training import pick_device
 from robustness.trainables.continual.measures import accuracy_measures
 from robustness.trainables.continual.options import LearningOptions, read_arm, read_learning, read_model, read_task
 from robustness.trainables.continual.tasks import CLASSES_PER_TASK, Examples, load_sequence
@@ -35,23 +33,12 @@ from robustness.trainables.continual.tasks import Sequence as TaskSequence
 from robustness.trial import EpochResult, Trial
 
 
-def learn(trial: Trial) -> Iterator[EpochResult]:
-    """Learn the tasks in turn; a trial with a checkpoint goes on from there and yields what came before it again."""
-    learner = Learner.start(trial)
-    path = Path(trial.checkpoint) if trial.checkpoint else None
-    if path is not None and path.exists():
-        # A file that is damaged or of another trial costs time, not the result: learning starts from the beginning.
-        with contextlib.suppress(CheckpointError):
-            learner.results.extend(load_checkpoint(path, trial, learner.network.layers, learner.make_optimizer()))
-    yield from tuple(learner.results)
-    every = learner.options.checkpoint_every
-    while len(learner.results) < len(learner.sequence.tasks):
-        optimizer = learner.begin_task()
-        result = learner.learn_task(optimizer)
-        if path is not None and every and result.epoch % every == 0:
-            # The posteriors alone: the next task's priors are made from them.
-            save_checkpoint(path, trial, learner.network.layers, optimizer, learner.results)
-        yield result
+def train(trial: Trial) -> Iterator[EpochResult]:
+    """Learn the tasks in turn; a task whose loss is not finite raises `Diverged`, with all before it yielded.
+
+    A trial with a checkpoint goes on from there and yields what came before it again.
+    """
+    return epochs_of(Learner.start(trial))
 
 
 @dataclass
@@ -65,7 +52,9 @@ class Learner:
     sequence: TaskSequence
     network: Network
     heads: int
-    results: list[EpochResult] = field(default_factory=list)
+    optimizer: JoinedOptimizer
+    epochs: list[EpochResult] = field(default_factory=list)
+    """A result for each finished task."""
 
     @staticmethod
     def start(trial: Trial) -> Learner:
@@ -81,12 +70,12 @@ class Learner:
             lambda means, sizes: make_posterior(trial, options, means, sizes),
             lambda layer: streams.torch("initialisation", layer),
         ).to(device)
-        return Learner(trial, options, streams, device, sequence, network, model.heads)
+        return Learner(trial, options, streams, device, sequence, network, model.heads, _optimizer(network, trial))
 
     @property
     def task(self) -> int:
         """The number of the task that is learned now, from 0."""
-        return len(self.results)
+        return len(self.epochs)
 
     def head_of(self, task: int) -> int:
         return task if self.heads > 1 else 0
@@ -99,40 +88,52 @@ class Learner:
         hidden = len(self.network.layers) - self.heads
         return [*range(hidden), hidden + self.head_of(self.task)]
 
-    def begin_task(self) -> JoinedOptimizer:
-        """Make what earlier tasks have trained the prior of the present one; gives the task's optimiser."""
+    @property
+    def checkpoint_every(self) -> int:
+        return self.options.checkpoint_every
+
+    def state(self) -> tuple[nn.Module, JoinedOptimizer]:
+        """Return what a checkpoint holds; of the network the posteriors alone, which make the next task's priors."""
+        return self.network.layers, self.optimizer
+
+    def over(self) -> bool:
+        return len(self.epochs) == len(self.sequence.tasks)
+
+    def next_epoch(self) -> EpochResult:
+        """Learn the next task."""
+        self.begin_task()
+        return self.learn_task()
+
+    def begin_task(self) -> None:
+        """Make the trained posteriors of earlier tasks the prior of the present one, and start a new optimiser."""
         posteriors = self.network.posteriors()
         layers = self.active_layers()
         if self.task > 0:
             for layer in layers if self.heads == 1 else layers[:-1]:
                 corrected = self.trial.method != "radial_uncorrected"
                 self.network.priors[layer] = trained_posterior_as_prior(posteriors[layer], corrected)
-        return self.make_optimizer()
+        self.optimizer = _optimizer(self.network, self.trial)
 
-    def make_optimizer(self) -> JoinedOptimizer:
-        return make_optimizer(Ensemble([self.network]), self.trial.hyperparameters)
-
-    def learn_task(self, optimizer: JoinedOptimizer) -> EpochResult:
-        """Train the present task for all of its epochs and evaluate on it and on all before."""
+    def learn_task(self) -> EpochResult:
+        """Train the present task for all of its epochs, then evaluate it and all tasks before it."""
         start = time.perf_counter()
         number = self.task + 1
         examples = self.sequence.tasks[self.task].train
         images = self.sequence.inputs(examples.images, self.device)
         labels = examples.labels.to(self.device)
         epochs = [
-            self.learn_epoch(optimizer, images, labels, epoch)
-            for epoch in range(1, int(self.trial.hyperparameters["epochs"]) + 1)
+            self.learn_epoch(images, labels, epoch) for epoch in range(1, int(self.trial.hyperparameters["epochs"]) + 1)
         ]
         validation, test = self.evaluate(number)
-        measures = epochs[-1] | accuracy_measures(validation, test, [result.measures for result in self.results])
+        measures = epochs[-1] | accuracy_measures(validation, test, [result.measures for result in self.epochs])
         curves = {name: [epoch[name] for epoch in epochs] for name in ("nll", "kl", "train_accuracy")}
         result = EpochResult(number, measures, seconds=time.perf_counter() - start, curves=curves)
-        self.results.append(result)
+        self.epochs.append(result)
         return result
 
-    def learn_epoch(self, optimizer: JoinedOptimizer, images: Tensor, labels: Tensor, epoch: int) -> dict[str, float]:
+    def learn_epoch(self, images: Tensor, labels: Tensor, epoch: int) -> dict[str, float]:
         """Go through the task's pictures once, in whole batches; gives the loss's terms and the accuracy."""
-        set_learning_rate(optimizer, self.trial.hyperparameters, epoch)
+        set_learning_rate(self.optimizer, self.trial.hyperparameters, epoch)
         size = min(int(self.trial.hyperparameters.get("batch_size", 1024)), len(images))
         order = torch.from_numpy(self.streams.numpy("data_order", self.task, epoch).permutation(len(images)))
         # The last, incomplete batch is discarded, as in the paper.
@@ -141,7 +142,7 @@ class Learner:
         terms = []
         for step, index in enumerate(batches):
             noise = StreamNoise(self.streams, (self.task, epoch, step), device=self.device)
-            loss, right = self.step(optimizer, layers, images[index], labels[index], len(images), noise)
+            loss, right = self.step(layers, images[index], labels[index], len(images), noise)
             terms.append(torch.stack([loss.total, loss.nll, loss.cross_entropy, loss.entropy, right]).detach())
             if self.device.type == "cpu" or step + 1 == len(batches):
                 finite = torch.stack(terms)[:, 0].isfinite()
@@ -153,7 +154,6 @@ class Learner:
 
     def step(
         self,
-        optimizer: JoinedOptimizer,
         layers: Sequence[int],
         images: Tensor,
         labels: Tensor,
@@ -165,9 +165,9 @@ class Learner:
         draws = self.draw(layers, samples, noise)
         logits = self.network.logits(images, draws, self.head_of(self.task))
         loss = self.loss(layers, draws, logits, labels, examples)
-        optimizer.zero_grad()
+        self.optimizer.zero_grad()
         loss.total.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
+        self.optimizer.step()
         right = (logits.detach().softmax(-1).mean(0).argmax(1) == labels).float().mean()
         return loss, right
 
@@ -214,6 +214,10 @@ def make_posterior(trial: Trial, options: LearningOptions, means: Tensor, sizes:
     groups = (sum(sizes),) if options.grouping == "layer" else tuple(sizes)
     kind = GaussianPosterior if trial.method == "mfvi" else RadialPosterior
     return kind(means, rho, groups)
+
+
+def _optimizer(network: Network, trial: Trial) -> JoinedOptimizer:
+    return make_optimizer(Ensemble([network]), trial.hyperparameters)
 
 
 def _accuracy(probabilities: Tensor, examples: Examples) -> float:

@@ -1,14 +1,52 @@
-"""What pydantic finds wrong in a file, as one line: the key, the value, what is right, and the nearest name."""
+"""Options from files: read into typed records, and refused in one line that names the key, the value and the fix."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from robustness.errors import unknown_name
-from robustness.study.yaml_reader import dotted, shown
+from robustness.errors import RobustnessError, unknown_name
+
+_Options = TypeVar("_Options", bound=BaseModel)
+
+
+def read_options(
+    kind: type[_Options],
+    data: Mapping[str, Any],
+    section: str,
+    error: type[RobustnessError],
+    *,
+    strict: bool | None = None,
+) -> _Options:
+    """Read a mapping into its typed record; raises `error` with one line that begins with the section's name.
+
+    A section of several words (`arm radial`) is followed by a comma, a key of the file (`training`) by a dot.
+    """
+    values = dict(data)
+    try:
+        return kind.model_validate(values, strict=strict)
+    except ValidationError as problem:
+        separator = ", " if " " in section else "."
+        raise error(f"{section}{separator}{first_fault(problem, kind, values)}") from None
+
+
+def shown(value: object, longest: int = 60) -> str:
+    """Return a value as it appears in a one-line message: its repr, cut when it is long."""
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """Return the path to a value as `arms.0.name`; keys that could garble a terminal appear as their repr."""
+    return ".".join(shown_key(key) for key in path)
+
+
+def shown_key(key: str | int) -> str:
+    """Return a key as it appears in a one-line message."""
+    text = str(key)
+    return (text if len(text) <= 60 else f"{text[:59]}…") if text.isprintable() else shown(text)
 
 
 def first_fault(error: ValidationError, model: type[BaseModel], data: Any) -> str:

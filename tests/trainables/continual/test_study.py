@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from robustness.errors import RobustnessError, TaskError
-from robustness.study.study import Study, load_study, make_study
+from robustness.study.loading import load_study, make_study
+from robustness.study.study import Study
 from robustness.sweep.plan import make_plan
 from robustness.trainables.continual.fashion_mnist import CHECKSUMS
 from robustness.trainables.continual.options import ARMS
@@ -24,7 +25,7 @@ def study(**changes: Any) -> Study:
     space = {"optimizer": "amsgrad", "learning_rate": 0.001, "epochs": [1, 2], "initial_rho": -6}
     data: dict[str, Any] = {
         "name": "mine",
-        "trainable": "robustness.continual:train",
+        "trainable": "continual",
         "task": {"name": "split_fashion_mnist"},
         "model": {"name": "mlp", "heads": 5},
         "arms": ["mfvi", "radial"],

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from robustness.bnn.posteriors import GaussianPosterior
 from robustness.errors import Diverged, RobustnessError
-from robustness.trainables.continual import train
-from robustness.trainables.continual.learning import Learner
+from robustness.plugins import find_object, find_trainable
 from robustness.trainables.continual.options import ARMS
-from robustness.trial import Trial, find_trainable
+from robustness.trainables.continual.training import Learner, train
+from robustness.trial import Trial
 
 SECOND = 1
 
@@ -27,7 +27,7 @@ def run(trial: Trial) -> list[tuple[int, dict[str, float], dict[str, Any]]]:
 
 
 def test_the_trainable_is_found_by_its_name() -> None:
-    assert find_trainable("robustness.continual:train") is train
+    assert find_object(str(find_trainable("continual").train), "trainable") is train
 
 
 @pytest.mark.parametrize("heads", [1, 3])
@@ -76,7 +76,7 @@ def test_arms_see_the_same_batches_and_start_from_the_same_means(
     step = Learner.step
 
     def watched(self: Learner, *arguments: Any) -> Any:
-        seen.setdefault(self.trial.method, []).extend(arguments[2:4])
+        seen.setdefault(self.trial.method, []).extend(arguments[1:3])
         return step(self, *arguments)
 
     monkeypatch.setattr(Learner, "step", watched)
@@ -113,9 +113,9 @@ def test_arms_share_their_base_noise(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("method", ARMS)
 def test_a_task_moves_no_head_but_its_own(tmp_path: Path, method: str) -> None:
     learner = Learner.start(continual_trial(write_idx_files(tmp_path), method, epochs=2))
-    learner.learn_task(learner.begin_task())
+    learner.next_epoch()
     before = [{name: p.detach().clone() for name, p in q.named_parameters()} for q in learner.network.posteriors()]
-    learner.learn_task(learner.begin_task())
+    learner.next_epoch()
     moved = [
         layer
         for layer, posterior in enumerate(learner.network.posteriors())

@@ -1,4 +1,4 @@
-"""Whether a study fits the regression trainable, before anything runs."""
+"""Checks of a regression study, before anything runs and without torch."""
 
 from __future__ import annotations
 
@@ -36,11 +36,9 @@ KNOWN = {
 """The hyperparameters, as `robustness.trainables.regression.options.Hyperparameters` explains them."""
 
 
-def checked(study: Study, check_data: bool) -> Study:
-    """The study with the defaults of its task, model and training filled in; reads no data."""
+def check(study: Study, check_data: bool = True) -> Study:
+    """Return the study with the defaults of its task, model and training filled in; reads no data."""
     task, model, training = read_task(study.task), read_model(study.model), read_training(study.training)
-    if study.outcomes.metric not in METRICS:
-        raise StudyFileError(f"outcomes.metric: {unknown_name('metric', study.outcomes.metric, METRICS)}")
     names = data_sets(study.space.options)
     try:
         check_hyperparameters(study.space.options, any(":" in arm.method for arm in study.arms), KNOWN)

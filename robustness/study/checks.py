@@ -1,0 +1,139 @@
+"""Checks across the sections of a study; what belongs to one trainable is checked by that trainable."""
+
+from __future__ import annotations
+
+from robustness.errors import RobustnessError, StudyFileError, unknown_name
+from robustness.metrics import OBJECTIVES
+from robustness.plugins import find_trainable
+from robustness.space.options import Constant, Range
+from robustness.study.study import Study
+from robustness.tasks import TASKS
+from robustness.validation import shown
+
+PRUNING_PLACE = (
+    "belongs under `search`; the trials of a sweep are pairs, which are only compared fairly when both run to their end"
+)
+
+
+def check_study(study: Study, check_data: bool) -> Study:
+    """Return the study with its trainable's defaults filled in; raises a `RobustnessError` of one line if it is bad."""
+    _check_compared(study)
+    _check_search(study)
+    _check_winners(study)
+    try:
+        trainable = find_trainable(study.trainable)
+    except RobustnessError:
+        raise
+    except Exception as error:
+        # A user's module runs when it is imported, and anything may go wrong in it.
+        raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
+    if study.outcomes.learned_nothing.below is None and trainable.untrained is None:
+        raise StudyFileError(
+            f"outcomes.learned_nothing: chance level is not known for the trainable {study.trainable!r}; "
+            "set {below: number}"
+        )
+    metric = study.outcomes.metric
+    if trainable.metrics is not None and metric not in trainable.metrics:
+        raise StudyFileError(f"outcomes.metric: {unknown_name('metric', metric, trainable.metrics)}")
+    if trainable.needs_torch:
+        _check_device(study)
+    return study if trainable.check is None else trainable.check(study, check_data)
+
+
+def has_own_code(study: Study) -> bool:
+    """Whether the study names a user's trainable, task or method, whose module may lie beside its file."""
+    task = study.task.get("name")
+    own_task = isinstance(task, str) and task not in TASKS
+    return own_task or ":" in study.trainable or any(":" in arm.method for arm in study.arms)
+
+
+def _check_compared(study: Study) -> None:
+    labels = [arm.label for arm in study.arms]
+    if study.compare_with is not None and study.compare_with not in labels:
+        raise StudyFileError(f"compare_with: {unknown_name('arm', study.compare_with, labels)}")
+
+
+def _check_device(study: Study) -> None:
+    """Raise if trials are to train on a GPU but are not given one."""
+    device = study.training.get("device")
+    if str(device).startswith("cuda") and study.resources.gpu == 0:
+        raise StudyFileError(
+            f"training.device: is {shown(device)}, but a trial sees only the GPUs that it is given, and resources.gpu "
+            "is 0: set that to 1, or to a share such as 0.5"
+        )
+
+
+def _check_search(study: Study) -> None:
+    labels = [arm.label for arm in study.arms]
+    if study.finals is not None:
+        for key, chosen in (("arms", study.finals.arms), ("planned", study.finals.planned)):
+            for position, label in enumerate(chosen or ()):
+                if label not in labels:
+                    raise StudyFileError(f"finals.{key}.{position}: {unknown_name('arm', label, labels)}")
+    if study.search is None:
+        if study.finals is not None:
+            raise StudyFileError("finals: needs `search`, which finds the configurations of final models")
+        return
+    search = study.search
+    for key, given in (("spaces", search.spaces), ("models", search.models)):
+        for label in given:
+            if label not in labels:
+                raise StudyFileError(f"search.{key}.{label}: {unknown_name('arm', label, labels)}")
+    if study.outcomes.learned_nothing.below is None:
+        raise StudyFileError(
+            "outcomes.learned_nothing: thresholds that are found are for sweeps; a study with `search` compares its "
+            "best models: give {below: number}"
+        )
+    if study.stop is not None:
+        raise StudyFileError("stop: is for sweeps; a study with `search` ends after search.runs")
+    if study.sampling.configurations != search.runs:
+        raise StudyFileError(
+            f"sampling.configurations: leave it out or make it search.runs ({search.runs}), "
+            f"found {study.sampling.configurations}"
+        )
+    metrics = find_trainable(study.trainable).metrics or ()
+    if search.objective is not None and OBJECTIVES[search.objective] not in metrics:
+        raise StudyFileError(
+            f"search.objective: {study.trainable!r} does not measure {search.objective}; leave it out, and "
+            "outcomes.metric is optimised"
+        )
+    pretrained = study.training.get("pretrain_epochs", 0)
+    if search.epochs is not None and search.epochs <= pretrained:
+        raise StudyFileError(
+            f"search.epochs: must be more than training.pretrain_epochs ({pretrained}), found {search.epochs}"
+        )
+    if search.warm_start == study.name:
+        raise StudyFileError("search.warm_start: names this study itself")
+
+
+def _check_winners(study: Study) -> None:
+    terms = study.winners
+    if terms is None:
+        return
+    if study.search is not None:
+        raise StudyFileError("winners: is for sweeps; a study with `search` has `finals`")
+    if study.stop is not None:
+        raise StudyFileError(
+            "winners: cannot be chosen with `stop`, which may end before all configurations were tried"
+        )
+    if study.sampling.replicates > 1:
+        raise StudyFileError(
+            f"sampling.replicates: must be 1 where there are `winners`, which are chosen on the first replicate, "
+            f"found {study.sampling.replicates}"
+        )
+    if terms.by is None:
+        if terms.fewer:
+            raise StudyFileError("winners.fewer: needs winners.by, the hyperparameter whose values it names")
+        return
+    options = dict(study.space.options.items)
+    if terms.by not in options:
+        raise StudyFileError(f"winners.by: {unknown_name('hyperparameter', terms.by, options)}")
+    if isinstance(options[terms.by], Range):
+        raise StudyFileError(f"winners.by: {terms.by!r} is a range; winners need a list of values")
+    option = options[terms.by]
+    values = (option.value,) if isinstance(option, Constant) else study.space.options.levels(terms.by)
+    for name, count in terms.fewer.items():
+        if name not in map(str, values):
+            raise StudyFileError(f"winners.fewer: {unknown_name(f'value of {terms.by}:', name, map(str, values))}")
+        if count > terms.replicates:
+            raise StudyFileError(f"winners.fewer.{name}: must be at most {terms.replicates}, found {count}")

@@ -1,0 +1,125 @@
+"""Reading a study: the file or bundled name, `--set` overrides, the search space, and every check.
+
+study = load_study("quickstart", ["sampling.configurations=20"])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError
+from robustness.plugins import make_importable, trainable_name
+from robustness.space.space import Space, read_space
+from robustness.study.arms import check_label, read_arms
+from robustness.study.bundled import find_space, find_study
+from robustness.study.checks import PRUNING_PLACE, check_study, has_own_code
+from robustness.study.sections import Search, StudyFile
+from robustness.study.study import Study
+from robustness.study.yaml_reader import read_file, read_text
+from robustness.validation import first_fault, shown
+
+
+def load_study(name_or_path: str, overrides: Sequence[str] = (), check_data: bool = True) -> Study:
+    """Return the study in a file or of a bundled name, with `key=value` overrides.
+
+    `check_data=False` accepts a task whose data is not here. Raises a `RobustnessError` of one line if it is bad.
+    """
+    path = find_study(name_or_path)
+    data = read_file(path, StudyFileError)
+    for text in overrides:
+        override(data, text, lambda name: read_file(find_space(name, path.parent), SearchSpaceError))
+    return make_study(data, str(path), path.parent, check_data)
+
+
+def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None, check_data: bool = True) -> Study:
+    """Return the study that plain data describes; `source` starts every error message."""
+    data = _with_budget(data)
+    if "pruning" in data:
+        raise StudyFileError(f"{source}: pruning: {PRUNING_PLACE}")
+    try:
+        file = StudyFile.model_validate(data)
+    except ValidationError as error:
+        raise StudyFileError(f"{source}: {first_fault(error, StudyFile, data)}") from None
+    try:
+        check_label(file.name, "name")
+        study = _study_of(file, source, folder)
+        if folder is not None and has_own_code(study):
+            make_importable(folder)
+        return check_study(study, check_data)
+    except RobustnessError as error:
+        line = str(error)
+        raise type(error)(line if line.startswith(source) else f"{source}: {line}") from None
+
+
+def override(data: dict[str, Any], text: str, find_space: Callable[[str], Mapping[str, Any]]) -> None:
+    """Set one `a.b=VALUE` in a study's data, VALUE being YAML.
+
+    A space that the study names is replaced by its content, from `find_space`, if one of its options changes.
+    """
+    path, equals, value_text = text.partition("=")
+    keys = path.strip().split(".")
+    if not equals or not all(keys):
+        raise StudyFileError(f"--set {shown(text)}: must be key=value, such as training.epochs=5")
+    value = read_text(value_text, f"--set {path.strip()}", StudyFileError)
+    if keys[0] == "space" and len(keys) > 1 and isinstance(data.get("space"), str):
+        data["space"] = dict(find_space(data["space"]))
+    place = data
+    for depth, key in enumerate(keys[:-1], start=1):
+        if place.get(key) is None:
+            place[key] = {}
+        if not isinstance(place[key], dict):
+            parent = ".".join(keys[:depth])
+            raise StudyFileError(f"--set {path}: {parent} is {shown(place[key])}, which has no keys")
+        place = place[key]
+    place[keys[-1]] = value
+
+
+def _with_budget(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a study with `search.runs` as its number of configurations, unless it has one."""
+    filled = dict(data)
+    search, sampling = filled.get("search"), filled.get("sampling", {})
+    if isinstance(search, Mapping) and isinstance(sampling, Mapping):
+        runs = search.get("runs", Search.model_fields["runs"].default)
+        # A bad number of runs is reported under its own key.
+        known = runs if isinstance(runs, int) and runs >= 1 else 1
+        filled["sampling"] = {"configurations": known, **sampling}
+    return filled
+
+
+def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
+    own_spaces = file.search.spaces if file.search else {}
+    return Study(
+        name=file.name,
+        description=file.description,
+        trainable=trainable_name(file.trainable),
+        task=file.task or {},
+        model=file.model or {},
+        arms=read_arms(file.arms),
+        space=_read_space(file.space, source, folder),
+        sampling=file.sampling,
+        training=file.training or {},
+        outcomes=file.outcomes,
+        resources=file.resources,
+        reference=file.reference,
+        stop=file.stop,
+        search=file.search,
+        finals=file.finals,
+        winners=file.winners,
+        spaces={arm: _read_space(entry, source, folder) for arm, entry in own_spaces.items()},
+        folder=folder,
+        compare_with=file.compare_with,
+    )
+
+
+def _read_space(entry: str | Mapping[str, Any], source: str, folder: Path | None) -> Space:
+    if not isinstance(entry, str):
+        return read_space(entry, f"{source}: space")
+    try:
+        path = find_space(entry, folder or Path())
+    except SearchSpaceError as error:
+        raise SearchSpaceError(f"{source}: space: {error}") from None
+    return read_space(read_file(path, SearchSpaceError), str(path))

@@ -1,0 +1,120 @@
+"""Checks of a classification study, before anything runs and without torch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from robustness.errors import (
+    MethodError,
+    ModelError,
+    RobustnessError,
+    SearchSpaceError,
+    StudyFileError,
+    TaskError,
+    unknown_name,
+)
+from robustness.methods import find_method, read_method_options
+from robustness.space.space import Space
+from robustness.study.arms import Arm
+from robustness.study.sections import Outcomes
+from robustness.study.study import Study
+from robustness.tasks import TASKS, check_task, is_task, task_image_size
+from robustness.trainables.classification.options import TrainingOptions, read_training
+from robustness.trainables.hyperparameters import always_given, check_hyperparameters
+from robustness.trainables.models import MODELS, check_model
+from robustness.validation import shown
+
+METRICS = ("validation_auc", "validation_accuracy", "train_auc", "train_accuracy")
+"""The measures by which an epoch can be judged: between 0 and 1, higher is better."""
+
+
+def check(study: Study, check_data: bool = True) -> Study:
+    """Return the study with all training options filled in; raises if a section is missing or does not fit."""
+    for section, options in (("task", study.task), ("model", study.model), ("training", study.training)):
+        if not options:
+            raise StudyFileError(f"{section}: is missing")
+        if section != "training":
+            _check_name(section, options)
+    _check_outcomes(study.outcomes)
+    training = read_training(study.training, strict=True)
+    _check_pretraining(training)
+    own_methods = any(":" in arm.method for arm in study.arms)
+    for key, space in {"space": study.space, **{f"search.spaces.{a}": s for a, s in study.spaces.items()}}.items():
+        try:
+            check_hyperparameters(space.options, own_methods)
+        except SearchSpaceError as error:
+            raise SearchSpaceError(f"{key}.{error}") from None
+    _check_task_and_model(study, check_data)
+    for arm in study.arms:
+        _check_arm(arm, study.space_of(arm.label))
+    # Omitted where it is off, so that studies registered before this option existed keep their hash.
+    omitted = None if training.mixed_precision else {"mixed_precision"}
+    return replace(study, training=training.model_dump(mode="json", exclude=omitted))
+
+
+def _check_name(section: str, options: Mapping[str, Any]) -> None:
+    """Raise unless a task or model has a name that is text; which names exist is checked later."""
+    if "name" not in options:
+        near = get_close_matches("name", options, n=1)
+        hint = f"; did you mean it by {near[0]!r}?" if near else ""
+        raise StudyFileError(f"{section}.name: is missing{hint}")
+    if not isinstance(options["name"], str):
+        raise StudyFileError(f"{section}.name: must be text, found {shown(options['name'])}")
+
+
+def _check_pretraining(training: TrainingOptions) -> None:
+    if training.pretrain_epochs >= training.epochs:
+        raise StudyFileError(
+            f"training.pretrain_epochs: must be less than training.epochs ({training.epochs}), "
+            f"found {training.pretrain_epochs}: pre-training epochs never count"
+        )
+
+
+def _check_outcomes(outcomes: Outcomes) -> None:
+    for key, value in (
+        ("learned_nothing.below", outcomes.learned_nothing.below),
+        ("good.at_least", outcomes.good.at_least),
+    ):
+        if value is not None and not 0 <= value <= 1:
+            raise StudyFileError(f"outcomes.{key}: {outcomes.metric} is between 0 and 1, found {shown(value)}")
+
+
+def _check_task_and_model(study: Study, check_data: bool) -> None:
+    if study.model["name"] not in MODELS:
+        raise ModelError(f"model.name: {unknown_name('model', study.model['name'], MODELS)}")
+    if not is_task(study.task["name"]):
+        raise TaskError(f"task.name: {unknown_name('task', study.task['name'], TASKS)}")
+    size = None
+    try:
+        check_task(study.task, needs_data=check_data)
+        # A prepared folder knows its size; without it the model is checked as far as possible.
+        with contextlib.suppress(*() if check_data else (TaskError,)):
+            size = task_image_size(study.task)
+    except TaskError as error:
+        raise _under("task", error) from None
+    models = {f"search.models.{arm.label}": study.model_of(arm.label) for arm in study.arms if study.search}
+    for key, model in {"model": study.model, **models}.items():
+        try:
+            check_model(model, size)
+        except ModelError as error:
+            raise _under(key, error) from None
+
+
+def _check_arm(arm: Arm, space: Space) -> None:
+    try:
+        read_method_options(arm.method, arm.options)
+        for name in find_method(arm.method).needs:
+            if name not in always_given(space.options) and arm.options.get(name) is None:
+                raise MethodError(f"the arm {arm.label!r} needs {name!r} in the search space, or as an option")
+    except MethodError as error:
+        raise _under("arms", error) from None
+
+
+def _under(section: str, error: RobustnessError) -> RobustnessError:
+    """Return the error with the section of the study file in front, unless its message starts with that."""
+    line = str(error)
+    return type(error)(line if line.startswith((f"{section}:", f"{section}.")) else f"{section}: {line}")
