@@ -1,20 +1,54 @@
-"""Hyperparameter robustness studies: is method A less sensitive to its hyperparameters than method B?"""
+"""Hyperparameter robustness studies: is method A less sensitive to its hyperparameters than method B?
+
+The names in `__all__` are what users may import; each resolves when it is first used, so that `import robustness` costs
+nothing.
+"""
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from robustness.methods.method import Method
     from robustness.store import open_store
+    from robustness.streams import Streams
+    from robustness.study.loading import load_study
+    from robustness.tasks.data import Split, TaskData
+    from robustness.trainables.trainable import Trainable
+    from robustness.trial import EpochResult, Trial
 
-__version__ = "0.1.0"
-__all__ = ["__version__", "open_store"]
+    __version__: str
+
+_MODULE_OF = {
+    "EpochResult": "robustness.trial",
+    "Method": "robustness.methods.method",
+    "Split": "robustness.tasks.data",
+    "Streams": "robustness.streams",
+    "TaskData": "robustness.tasks.data",
+    "Trainable": "robustness.trainables.trainable",
+    "Trial": "robustness.trial",
+    "load_study": "robustness.study.loading",
+    "open_store": "robustness.store",
+}
+
+__all__ = [
+    "EpochResult",
+    "Method",
+    "Split",
+    "Streams",
+    "TaskData",
+    "Trainable",
+    "Trial",
+    "__version__",
+    "load_study",
+    "open_store",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """`robustness.open_store` without paying for SQLAlchemy and pandas on every import."""
-    if name == "open_store":
-        from robustness.store import open_store
-
-        return open_store
-    raise AttributeError(f"module 'robustness' has no attribute {name!r}")
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("robustness-study")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULE_OF[name]), name)

@@ -134,7 +134,11 @@ def test_an_unknown_arm_is_answered_with_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("radial", {"prior_scal": 1.0}, r"arm radial, prior_scal: unknown key 'prior_scal'; did you mean 'prior_scale'\?"),
+        (
+            "radial",
+            {"prior_scal": 1.0},
+            r"arm radial, prior_scal: unknown key .*did you mean 'prior_scale'\?",
+        ),
         ("deterministic", {"members": 2}, "deterministic takes no options, found 'members'"),
         ("mc_dropout", {"dropout_rate": 1.5}, "mc_dropout, dropout_rate: .*less than 1, found 1.5"),
         ("tests.nowhere:METHOD", {}, "cannot import 'tests.nowhere'"),

@@ -1,28 +1,51 @@
-"""The optimisers a configuration can name: SGD with Nesterov momentum, Adam, Amsgrad; with a decay each epoch."""
+"""The optimisers that a configuration can name, with a learning rate that decays each epoch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import torch
-
-from robustness.bnn.ensemble import Ensemble
-from robustness.bnn.vectors import Vector
 from robustness.errors import MethodError, unknown_name
 
-OPTIMIZERS = ("adam", "amsgrad", "sgd")
+if TYPE_CHECKING:
+    import torch
+
+    from robustness.bnn.ensemble import Ensemble
+    from robustness.bnn.vectors import Vector
+
+
+@dataclass(frozen=True)
+class OptimizerKind:
+    """A class of `torch.optim` and the arguments that a configuration passes to it."""
+
+    torch_class: str
+    arguments: Callable[[Mapping[str, Any]], dict[str, Any]]
+    """From the hyperparameters to keyword arguments beside the learning rate."""
+
+
+def _sgd_arguments(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    momentum = float(hyperparameters.get("momentum", 0.9))
+    return {"momentum": momentum, "nesterov": bool(hyperparameters.get("nesterov", True)) and momentum > 0}
+
+
+OPTIMIZERS = {
+    "adam": OptimizerKind("Adam", lambda _: {}),
+    "amsgrad": OptimizerKind("Adam", lambda _: {"amsgrad": True}),
+    "sgd": OptimizerKind("SGD", _sgd_arguments),
+}
+"""The optimisers by the name that a search space gives."""
 
 
 class JoinedOptimizer:
     """An optimiser of vectors that many parameters are parts of.
 
-    A step's bookkeeping grows with the number of tensors, its arithmetic with their size: for networks of many small
-    layers the first would be the larger part.
+    The bookkeeping of a step grows with the number of tensors, its arithmetic with their size: for networks of many
+    small layers the bookkeeping would dominate.
     """
 
     def __init__(self, vectors: Sequence[Vector], optimizer: torch.optim.Optimizer) -> None:
-        """An optimiser of the vectors' values."""
+        """`optimizer` optimises the values of the vectors."""
         self.vectors = vectors
         self.optimizer = optimizer
 
@@ -31,7 +54,7 @@ class JoinedOptimizer:
         return self.optimizer.param_groups
 
     def zero_grad(self) -> None:
-        """Forget the gradients of vectors and parameters."""
+        """Discard the gradients of vectors and parameters."""
         for vector in self.vectors:
             vector.forget_gradients()
 
@@ -49,27 +72,27 @@ class JoinedOptimizer:
 
 
 def make_optimizer(ensemble: Ensemble, hyperparameters: Mapping[str, Any]) -> JoinedOptimizer:
-    """The optimiser of a configuration; it joins the parameters, so the ensemble has to be on its device before."""
+    """Return the optimiser of a configuration; it joins the parameters, so move the ensemble to its device first."""
+    # Study checks read OPTIMIZERS and must not load torch.
+    import torch
+
     name = hyperparameters.get("optimizer")
     if name not in OPTIMIZERS:
         raise MethodError(unknown_name("optimizer", name, OPTIMIZERS))
     if "learning_rate" not in hyperparameters:
-        raise MethodError("the configuration has no 'learning_rate': give it in the search space")
+        raise MethodError("the configuration has no 'learning_rate': add it to the search space")
     means, *rhos = zip(*(member.join() for member in ensemble.members), strict=True)
     # The KL to the prior takes the place of weight decay where there is one.
     decay = 0.0 if ensemble.variational else float(hyperparameters.get("weight_decay", 0.0))
-    # Groups of their own: pre-training gives the means alone a gradient, and a fused SGD cannot mix vectors that have
-    # momentum already with ones that have none.
+    # Separate groups: pre-training gives only the means a gradient, and a fused SGD cannot mix vectors that have
+    # momentum already with vectors that have none.
     groups = [{"params": [vector.value for vector in means], "weight_decay": decay}]
     groups += [{"params": [vector.value for vector in vectors]} for vectors in rhos]
-    rate = float(hyperparameters["learning_rate"])
-    vectors = [vector for kind in (means, *rhos) for vector in kind]
-    if name == "sgd":
-        momentum = float(hyperparameters.get("momentum", 0.9))
-        nesterov = bool(hyperparameters.get("nesterov", True)) and momentum > 0
-        sgd = torch.optim.SGD(groups, lr=rate, momentum=momentum, nesterov=nesterov, fused=True)
-        return JoinedOptimizer(vectors, sgd)
-    return JoinedOptimizer(vectors, torch.optim.Adam(groups, lr=rate, amsgrad=name == "amsgrad", fused=True))
+    kind = OPTIMIZERS[name]
+    optimizer = getattr(torch.optim, kind.torch_class)(
+        groups, lr=float(hyperparameters["learning_rate"]), fused=True, **kind.arguments(hyperparameters)
+    )
+    return JoinedOptimizer([vector for vectors in (means, *rhos) for vector in vectors], optimizer)
 
 
 def set_learning_rate(optimizer: JoinedOptimizer, hyperparameters: Mapping[str, Any], epoch: int) -> None:
