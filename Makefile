@@ -32,10 +32,11 @@ $(VENV)/installed-benchmark: $(VENV)/installed
 benchmark: $(VENV)/installed-benchmark  ## measure speed as ratios, print a table and write benchmarks.json
 	$(BIN)/python benchmarks/all.py $(ARGUMENTS)
 
-lint: $(VENV)/installed-test  ## check style and types
+lint: $(VENV)/installed-test  ## check style, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 clean:  ## remove what the other commands made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

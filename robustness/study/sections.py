@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from robustness.plugins import find_trainable
 from robustness.trial import DEFAULT_TRAINABLE
 
 Outcome = Literal["learned_nothing", "good"]
@@ -257,13 +258,14 @@ class StudyFile(Section):
 
 
 def study_schema() -> dict[str, Any]:
-    """The JSON schema of study files, with the built-in trainable's training options in it."""
-    from robustness.trainables.classification.options import TrainingOptions
-
+    """Return the JSON schema of study files, with the training options of the default trainable in it."""
     schema = StudyFile.model_json_schema()
-    training = TrainingOptions.model_json_schema()
+    options = find_trainable(DEFAULT_TRAINABLE).training_options
+    if options is None:
+        return schema
+    training = options.model_json_schema()
     schema.setdefault("$defs", {})["TrainingOptions"] = {**training, "additionalProperties": True}
-    # Another trainable has training options of its own.
+    # Other trainables have other training options.
     schema["if"] = {"properties": {"trainable": {"const": DEFAULT_TRAINABLE}}}
     schema["then"] = {"properties": {"training": {"$ref": "#/$defs/TrainingOptions"}}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from pydantic import BaseModel
+
 from robustness.plugins import find_object
 from robustness.trial import EpochResult, Trial
 
@@ -33,6 +35,8 @@ class Trainable:
     that the data exists."""
     metrics: tuple[str, ...] | None = None
     """The measures that a study can be judged by; None allows any name."""
+    training_options: type[BaseModel] | None = None
+    """The record of the study's `training` section, for `robustness schema`."""
     needs_torch: bool = False
     """Workers import torch and set its threads before a trial's clock starts."""
     loads_task: bool = False

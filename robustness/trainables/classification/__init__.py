@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robustness.trainables.classification.gpu_memory import gpu_memory
+from robustness.trainables.classification.options import TrainingOptions
 from robustness.trainables.classification.study import METRICS, check
 from robustness.trainables.trainable import Trainable
 
@@ -12,6 +13,7 @@ TRAINABLE = Trainable(
     "robustness.trainables.classification.training:train",
     check=check,
     metrics=METRICS,
+    training_options=TrainingOptions,
     needs_torch=True,
     loads_task=True,
     untrained="robustness.trainables.classification.untrained:SCORER",

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from robustness.tasks import Split, TaskData
-from robustness.tasks.augmentation import augment
+from robustness.trainables.classification.augmentation import augment
 from robustness.trainables.classification.devices import to_device
 
 

@@ -7,8 +7,8 @@ from torch import nn
 
 from robustness import metrics
 from robustness.tasks import TaskData, load_task
-from robustness.tasks.augmentation import augment
 from robustness.tasks.fundus.synthetic import Options, load
+from robustness.trainables.classification.augmentation import augment
 
 
 def small(**changes: int | float) -> TaskData:

@@ -18,7 +18,7 @@ from robustness.bnn.posteriors import TruncatedGaussianPosterior
 from robustness.bnn.precision import forward_precision
 from robustness.methods import METHODS
 from robustness.study.loading import load_study
-from robustness.tasks.augmentation import augment
+from robustness.trainables.classification.augmentation import augment
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.devices import to_device
 from robustness.trainables.classification.training import Run, train

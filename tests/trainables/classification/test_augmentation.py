@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from robustness.tasks import augmentation
-from robustness.tasks.augmentation import augment, random_maps
+from robustness.trainables.classification.augmentation import augment, random_maps
 
 
 def generator(seed: int = 0) -> torch.Generator:
