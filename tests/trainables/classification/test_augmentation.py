@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustness.tasks import augmentation
+from robustness.trainables.classification import augmentation
 from robustness.trainables.classification.augmentation import augment, random_maps
 
 
