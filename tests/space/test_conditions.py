@@ -53,7 +53,7 @@ def binary(sides: st.SearchStrategy[tuple[str, Any]]) -> st.SearchStrategy[tuple
 
 
 NUMBERS = st.recursive(
-    st.unknown_name(
+    st.one_of(
         st.integers(0, 50).map(lambda n: (str(n), n)),
         st.sampled_from(["a", "b"]).map(lambda name: (name, VALUES[name])),
     ),
@@ -68,7 +68,7 @@ COMPARED = st.builds(
 )
 TRUTHS = st.recursive(
     COMPARED,
-    lambda sides: st.unknown_name(
+    lambda sides: st.one_of(
         sides.map(lambda side: (f"not ({side[0]})", not side[1])),
         st.builds(lambda p, q: (f"({p[0]}) and ({q[0]})", p[1] and q[1]), sides, sides),
         st.builds(lambda p, q: (f"({p[0]}) or ({q[0]})", p[1] or q[1]), sides, sides),
