@@ -25,9 +25,10 @@ from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
 from robustness.errors import SearchSpaceError
+from robustness.metrics import METRICS
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
 from robustness.space.space import Configuration, Space
-from robustness.study.sections import METRICS, Search
+from robustness.study.sections import Search
 from robustness.trial import ENDED, Status
 
 MODEL_TRIES = 3

@@ -16,9 +16,6 @@ from pydantic import (
 
 from robustness.trial import BUILT_IN_TRAINABLE
 
-METRICS = ("validation_auc", "validation_accuracy", "train_auc", "train_accuracy")
-"""The measures by which the built-in trainable's epochs can be judged: between 0 and 1, higher is better."""
-
 Outcome = Literal["learned_nothing", "good"]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 

@@ -26,6 +26,7 @@ from robustness.errors import (
     TaskError,
     unknown_name,
 )
+from robustness.metrics import METRICS
 from robustness.space.space import Space, read_space
 from robustness.study.arms import Arm, check_label, read_arms
 from robustness.study.bundled import find_space, find_study
@@ -33,7 +34,6 @@ from robustness.study.changes import NOT_DECISIVE, differences, extends
 from robustness.study.overrides import override
 from robustness.study.search import PRUNING_PLACE, check_search, read_spaces, with_budget
 from robustness.study.sections import (
-    METRICS,
     Finals,
     Outcomes,
     Reference,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from robustness.metrics import METRICS
 from robustness.trial import COUNTED, EpochResult, Status
 
 Outcome: TypeAlias = Literal["learned_nothing", "between", "good"]
@@ -18,8 +19,8 @@ Outcome: TypeAlias = Literal["learned_nothing", "between", "good"]
 UNTRAINED_NOTE = "untrained"
 """The note of a study in the store that holds its untrained networks' scores and the threshold made of them."""
 
-OBJECTIVES = {"auc": "validation_auc", "accuracy": "validation_accuracy"}
-"""The measure behind each name of a search's objective."""
+OBJECTIVES = {metric.objective: name for name, metric in METRICS.items() if metric.objective is not None}
+"""Metric behind each name of a search's objective."""
 
 
 def judged_epoch(

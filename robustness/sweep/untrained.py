@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from robustness.errors import RobustnessError
 from robustness.execution.protocol import Ending, Executor, Started
+from robustness.metrics import find_metric
 from robustness.streams import Streams
 from robustness.trial import EpochResult, Trial, TrialKey
 
@@ -220,10 +221,10 @@ def _batches(task: _Task, size: int, device: str) -> _Batches:
 
 def measure(metric: str) -> Callable[[NDArray[np.int64], NDArray[Any]], float]:
     """The function of labels [n] and mean probabilities [n, classes] behind a study's metric."""
-    from robustness import metrics
-    from robustness.trainables.classification.evaluation import auc
-
-    return auc if metric.endswith("auc") else metrics.accuracy
+    function = find_metric(metric).function
+    if function is None:
+        raise RobustnessError(f"untrained networks cannot be scored by {metric!r}: it is not a built-in metric")
+    return function
 
 
 def extrapolated(scored: Sequence[Scored], evaluations: int, generator: np.random.Generator) -> NDArray[np.float64]:

@@ -46,7 +46,4 @@ def scores(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> dict[str, 
 
 def auc(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> float:
     """The AUC of class 1, or with more than two classes the mean AUC of each class against the rest."""
-    classes = probabilities.shape[1]
-    if classes == 2:
-        return metrics.auc(labels, probabilities[:, 1])
-    return float(np.mean([metrics.auc(labels == c, probabilities[:, c]) for c in range(classes)]))
+    return metrics.multiclass_auc(labels, probabilities)
