@@ -1,4 +1,4 @@
-"""What goes wrong, in words for the person who can mend it: each message is one line."""
+"""Exception classes; each message is one line, written for the person who can fix the problem."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from difflib import get_close_matches
 
 
 class RobustnessError(Exception):
-    """The root of every error that this project raises on purpose; the command line exits with 2 on it."""
+    """Root of all errors that this project raises deliberately; the command line exits with status 2."""
 
 
 class StudyFileError(RobustnessError):
-    """A study file that cannot be read or does not say what it must."""
+    """A study file that is unreadable or invalid."""
 
 
 class SearchSpaceError(RobustnessError):
-    """A search space that cannot be read, drawn from, or has too few configurations."""
+    """A search space that is unreadable, invalid or too small."""
 
 
 class StoreError(RobustnessError):
-    """A store that cannot be opened, is in use, or holds something else than was expected."""
+    """A store that cannot be opened, is locked, or does not hold the expected contents."""
 
 
 class TaskError(RobustnessError):
-    """Data that is missing, damaged or not of the form its task needs."""
+    """Task data that is missing, damaged or malformed."""
 
 
 class ModelError(RobustnessError):
-    """A model that does not exist or cannot be built with the options given."""
+    """An unknown model, or one that cannot be built with its options."""
 
 
 class MethodError(RobustnessError):
-    """An arm that does not exist or cannot be built with the options given."""
+    """An unknown arm, or one that cannot be built with its options."""
 
 
 class CheckpointError(RobustnessError):
-    """A checkpoint that cannot be read or belongs to something else."""
+    """A checkpoint that is unreadable or belongs to a different trial or model."""
 
 
 class Diverged(Exception):
-    """A loss that is no longer finite: the outcome of a trial, not a fault of the program."""
+    """The loss became NaN or infinite: an outcome of a trial, not a program error."""
 
     def __init__(self, epoch: int, step: int) -> None:
         super().__init__(f"the loss is not finite in epoch {epoch}, step {step}")
@@ -51,8 +51,8 @@ class Diverged(Exception):
 
 
 def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:
-    """A line for a name that does not exist: the name, the nearest one that does, and all that do."""
+    """One-line message for an unknown name: the name, its closest match, and all valid names."""
     names = sorted(allowed)
-    near = get_close_matches(str(name), names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"unknown {kind} {str(name)!r}{hint} (there are: {', '.join(names)})"
+    closest = get_close_matches(str(name), names, n=1)
+    hint = f"; did you mean {closest[0]!r}?" if closest else ""
+    return f"unknown {kind} {str(name)!r}{hint} (choose from: {', '.join(names)})"

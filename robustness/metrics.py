@@ -1,30 +1,30 @@
-"""How good predictions are and how sure: pure functions over arrays.
+"""Quality and uncertainty of predictions as pure functions over arrays, and the registry of metrics of a study.
 
 Shapes: `labels` [n], `scores` [n] (higher means class 1), `probabilities` [n, classes] or, over the draws of a Bayesian
-network, [samples, n, classes]. A measure of nothing, or one that needs both classes and has one, is NaN.
+network, [samples, n, classes]. A metric of an empty array, or one that needs both classes and sees only one, is NaN.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+MetricFunction: TypeAlias = Callable[[NDArray[np.int64], NDArray[Any]], float]
+"""A function of labels [n] and mean probabilities [n, classes]."""
 
 REFERRED = (0.0, 0.1, 0.2, 0.3)
-"""The fractions of pictures referred to a doctor at which the paper reports the AUC of the rest."""
-
-OBJECTIVES = {"auc": "validation_auc", "accuracy": "validation_accuracy"}
-"""The measure behind each objective that a search can name."""
+"""Fractions of images referred to a doctor at which the paper reports the AUC of the remaining images."""
 
 
 def auc(labels: ArrayLike, scores: ArrayLike) -> float:
-    """The area under the ROC curve: P(score of a positive > score of a negative), a tie counting half."""
-    from scipy.stats import rankdata
+    """Area under the ROC curve: P(score of a positive > score of a negative), with ties counting half."""
+    from scipy.stats import rankdata  # here, because scipy.stats is slow to import
 
     positive = np.asarray(labels) == 1
     values: Floats = np.asarray(scores, dtype=np.float64)
@@ -37,26 +37,34 @@ def auc(labels: ArrayLike, scores: ArrayLike) -> float:
     return wins / (positives * negatives)
 
 
+def multiclass_auc(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> float:
+    """AUC of class 1 or, with more than two classes, the mean one-vs-rest AUC; probabilities [n, classes]."""
+    classes = probabilities.shape[1]
+    if classes == 2:
+        return auc(labels, probabilities[:, 1])
+    return float(np.mean([auc(labels == c, probabilities[:, c]) for c in range(classes)]))
+
+
 def accuracy(labels: ArrayLike, probabilities: ArrayLike) -> float:
-    """The share of pictures whose most probable class is the right one; probabilities [n, classes]."""
-    given = np.asarray(labels)
+    """Fraction of examples whose most probable class is correct; probabilities [n, classes]."""
+    truth = np.asarray(labels)
     predicted: Floats = np.asarray(probabilities, dtype=np.float64)
-    if len(given) == 0 or np.isnan(predicted).any():
+    if len(truth) == 0 or np.isnan(predicted).any():
         return math.nan
-    return float((predicted.argmax(axis=1) == given).mean())
+    return float((predicted.argmax(axis=1) == truth).mean())
 
 
 def nll(labels: ArrayLike, probabilities: ArrayLike) -> float:
-    """The mean of -log p(right class), in nats; probabilities [n, classes], kept above the least normal float32."""
-    given: NDArray[np.int64] = np.asarray(labels, dtype=np.int64)
-    if len(given) == 0:
+    """Mean of -log p(correct class) in nats; probabilities [n, classes], clipped at the smallest normal float32."""
+    truth: NDArray[np.int64] = np.asarray(labels, dtype=np.int64)
+    if len(truth) == 0:
         return math.nan
-    predicted: Floats = np.asarray(probabilities, dtype=np.float64)[np.arange(len(given)), given]
+    predicted: Floats = np.asarray(probabilities, dtype=np.float64)[np.arange(len(truth)), truth]
     return float(-np.log(np.maximum(predicted, np.finfo(np.float32).tiny)).mean())
 
 
 def predictive_mean(probabilities: ArrayLike) -> Floats:
-    """The mean over the draws: [samples, n, classes] to [n, classes]."""
+    """Mean over the draws: [samples, n, classes] to [n, classes]."""
     mean: Floats = np.asarray(probabilities, dtype=np.float64).mean(axis=0)
     return mean
 
@@ -69,14 +77,14 @@ def entropy(probabilities: ArrayLike) -> Floats:
 
 
 def predictive_entropy(probabilities: ArrayLike) -> Floats:
-    """The entropy of the predictive mean: [samples, n, classes] to [n]."""
+    """Entropy of the predictive mean: [samples, n, classes] to [n]."""
     return entropy(predictive_mean(probabilities))
 
 
 def mutual_information(probabilities: ArrayLike) -> Floats:
-    """H(mean of the draws) - mean of H(draw): what knowing the weights would tell; [samples, n, classes] to [n]."""
+    """Information about the weights, H(mean of the draws) - mean of H(draw): [samples, n, classes] to [n]."""
     gain = predictive_entropy(probabilities) - entropy(probabilities).mean(axis=0)
-    # Never negative in exact arithmetic; rounding may take it to -1e-17 where all draws agree. NaN stays NaN.
+    # Non-negative in exact arithmetic, but rounding may yield -1e-17 where all draws agree. NaN stays NaN.
     information: Floats = np.maximum(gain, 0.0)
     return information
 
@@ -88,47 +96,47 @@ def referral_curve(
     fractions: Sequence[float] = REFERRED,
     measure: Callable[[Any, Any], float] = auc,
 ) -> Floats:
-    """The AUC of what is left after the most uncertain pictures have been referred, for each fraction: [fractions].
+    """AUC of the images that remain after referring the most uncertain fraction of them: [fractions].
 
-    floor(fraction * n) pictures are referred; of equally uncertain ones, those that come last in the data.
+    floor(fraction * n) images are referred; ties are broken by referring the later ones in the data first.
     """
-    given, values = np.asarray(labels), np.asarray(scores)
+    truth, values = np.asarray(labels), np.asarray(scores)
     surest_first = np.argsort(np.asarray(uncertainty), kind="stable")
     curve = []
     for fraction in fractions:
         if not 0 <= fraction < 1:
-            raise ValueError(f"a referred fraction is at least 0 and below 1, not {fraction}")
-        # 0.3 * 10 is 2.9999999999999996 in binary: without the small addition only 2 would be referred.
-        kept = surest_first[: len(given) - math.floor(fraction * len(given) + 1e-9)]
-        curve.append(measure(given[kept], values[kept]))
+            raise ValueError(f"a referred fraction must be at least 0 and below 1, not {fraction}")
+        # 0.3 * 10 is 2.9999999999999996 in binary: without the small offset only 2 would be referred.
+        kept = surest_first[: len(truth) - math.floor(fraction * len(truth) + 1e-9)]
+        curve.append(measure(truth[kept], values[kept]))
     return np.array(curve, dtype=np.float64)
 
 
 class CalibrationCurve(NamedTuple):
-    """Bins of equal width over the confidence (the probability of the predicted class); empty bins are left out."""
+    """Equal-width bins of the confidence, i.e. the probability of the predicted class; empty bins are dropped."""
 
     confidence: Floats
-    """[bins], the mean confidence in the bin."""
+    """[bins], mean confidence in the bin."""
     accuracy: Floats
-    """[bins], the share of right predictions in the bin."""
+    """[bins], fraction of correct predictions in the bin."""
     size: NDArray[np.int64]
-    """[bins], how many predictions the bin holds."""
+    """[bins], number of predictions in the bin."""
 
 
 def calibration_curve(labels: ArrayLike, probabilities: ArrayLike, bins: int = 15) -> CalibrationCurve:
-    """How often predictions are right against how sure they are; probabilities [n, classes]."""
+    """Accuracy against confidence; probabilities [n, classes]."""
     predicted: Floats = np.asarray(probabilities, dtype=np.float64)
     if len(predicted) == 0 or np.isnan(predicted).any():
-        nothing: Floats = np.zeros(0)
-        return CalibrationCurve(nothing, nothing, np.zeros(0, dtype=np.int64))
+        empty: Floats = np.zeros(0)
+        return CalibrationCurve(empty, empty, np.zeros(0, dtype=np.int64))
     confidence = predicted.max(axis=1)
-    right: Floats = (predicted.argmax(axis=1) == np.asarray(labels)).astype(np.float64)
+    correct: Floats = (predicted.argmax(axis=1) == np.asarray(labels)).astype(np.float64)
     number = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
     count = np.bincount(number, minlength=bins)
     filled = count > 0
     mean_confidence = np.bincount(number, confidence, bins)[filled] / count[filled]
-    mean_right = np.bincount(number, right, bins)[filled] / count[filled]
-    return CalibrationCurve(mean_confidence, mean_right, count[filled].astype(np.int64))
+    mean_correct = np.bincount(number, correct, bins)[filled] / count[filled]
+    return CalibrationCurve(mean_confidence, mean_correct, count[filled].astype(np.int64))
 
 
 def expected_calibration_error(labels: ArrayLike, probabilities: ArrayLike, bins: int = 15) -> float:
@@ -147,10 +155,11 @@ def bootstrap_standard_error(
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
 ) -> float:
-    """The standard deviation of `statistic(*arrays)` over resamples, drawn with replacement, of all arrays alike.
+    """Bootstrap standard error: the standard deviation of `statistic(*arrays)` over resamples with replacement.
 
-    With `groups` [n] whole groups are drawn (patients, whose pictures belong together). Resamples without a value, as
-    the AUC of one class, are left out; NaN if fewer than two are left. Without a generator the draws start from seed 0.
+    All arrays are resampled with the same indices. With `groups` [n], whole groups are drawn (patients, whose images
+    are not independent). Resamples on which the statistic is NaN, such as the AUC of a single class, are dropped; the
+    result is NaN if fewer than two remain. The default generator has seed 0.
     """
     values = [np.asarray(array) for array in arrays]
     count = len(values[0])
@@ -167,3 +176,57 @@ def bootstrap_standard_error(
         if not math.isnan(result):
             results.append(result)
     return float(np.std(results, ddof=1)) if len(results) > 1 else math.nan
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric by which the epochs of a trial are judged; higher is better."""
+
+    name: str
+    """Name in a study's `outcomes.metric`."""
+    label: str
+    """Name in figures and tables."""
+    function: MetricFunction | None = None
+    """None for a user's metric, which only the user's trainable can compute."""
+    range: tuple[float, float] | None = None
+    """Lowest and highest possible value; None if unknown."""
+    chance: float | None = None
+    """Expected value of random guessing; None if unknown or dependent on the number of classes."""
+    objective: str | None = None
+    """Name in a study's `search.objective`; None if a search cannot optimise it by such a name."""
+
+    @property
+    def useful_range(self) -> tuple[float, float] | None:
+        """The range from chance, where known, to a perfect value."""
+        if self.range is None:
+            return None
+        low, high = self.range
+        return (low if self.chance is None else self.chance, high)
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("validation_auc", "validation AUC", multiclass_auc, (0.0, 1.0), chance=0.5, objective="auc"),
+        Metric("validation_accuracy", "validation accuracy", accuracy, (0.0, 1.0), objective="accuracy"),
+        Metric("train_auc", "train AUC", multiclass_auc, (0.0, 1.0), chance=0.5),
+        Metric("train_accuracy", "train accuracy", accuracy, (0.0, 1.0)),
+    )
+}
+"""Metrics by which the built-in classification trainable can be judged."""
+
+OBJECTIVES = {metric.objective: name for name, metric in METRICS.items() if metric.objective is not None}
+"""Metric behind each objective that a search can name."""
+
+
+def find_metric(name: str) -> Metric:
+    """Return the registered metric, or a record with only a name and a label for a user's own metric."""
+    return METRICS.get(name) or Metric(name, name.replace("_", " ").replace("auc", "AUC"))
+
+
+def metric_function(name: str) -> MetricFunction:
+    """Return the function behind a registered metric; raises ValueError for a user's own."""
+    function = find_metric(name).function
+    if function is None:
+        raise ValueError(f"{name!r} is not a built-in metric: only its trainable can compute it")
+    return function

@@ -1,7 +1,7 @@
-"""Random streams: each keyed by what it is for, none by the arm, so that one arm's extra draw never shifts another's.
+"""Random streams, keyed by purpose and never by arm, so an extra draw in one arm does not shift another arm's numbers.
 
 A stream's key is (study seed, configuration, replicate, purpose, further integers such as epoch, step and layer). The
-key is hashed to a seed, so streams of different keys are unrelated and the same key always gives the same numbers.
+seed is a hash of the key: streams with different keys are independent, and the same key always yields the same numbers.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Streams:
         return Streams(trial.seed, trial.configuration, trial.replicate)
 
     def key(self, purpose: Purpose, *indices: int) -> int:
-        """A 63-bit seed for the stream of this purpose and these indices."""
+        """63-bit seed of the stream with this purpose and these indices."""
         text = "/".join(map(str, (self.seed, self.configuration, self.replicate, purpose, *indices)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
     def torch(self, purpose: Purpose, *indices: int, device: str | torch.device = "cpu") -> torch.Generator:
         """A torch generator at the start of the stream."""
-        import torch
+        import torch  # here, so that planning a study does not load torch
 
         generator = torch.Generator(device=device)
         generator.manual_seed(self.key(purpose, *indices))

@@ -28,6 +28,16 @@ def test_auc_equals_the_mann_whitney_statistic_with_ties(positives: list[int], n
     assert metrics.auc(labels, positives + negatives) == pytest.approx(expected, abs=1e-12)
 
 
+def test_multiclass_auc_is_that_of_class_1_or_the_mean_over_one_vs_rest() -> None:
+    labels = np.array([0, 1, 1, 0])
+    two = np.array([[0.8, 0.2], [0.4, 0.6], [0.9, 0.1], [0.7, 0.3]])
+    assert metrics.multiclass_auc(labels, two) == metrics.auc(labels, two[:, 1]) == 0.5
+    labels = np.array([0, 1, 2, 1])
+    three = np.array([[0.6, 0.3, 0.1], [0.5, 0.2, 0.3], [0.1, 0.2, 0.7], [0.2, 0.7, 0.1]])
+    # Class 0: all three negatives are below; class 1: 0.2 loses once and ties once, 0.7 wins twice; class 2: all below.
+    assert metrics.multiclass_auc(labels, three) == pytest.approx((1 + 2.5 / 4 + 1) / 3)
+
+
 def test_auc_of_one_class_or_of_nan_scores_is_nan() -> None:
     assert math.isnan(metrics.auc([1, 1], [0.1, 0.2]))
     assert math.isnan(metrics.auc([], []))
@@ -127,3 +137,41 @@ def test_the_bootstrap_draws_all_arrays_alike_and_repeats_itself() -> None:
 def test_a_statistic_without_a_value_has_no_error() -> None:
     assert math.isnan(metrics.bootstrap_standard_error(metrics.auc, [[1, 1], [0.1, 0.2]]))
     assert math.isnan(metrics.bootstrap_standard_error(metrics.auc, [[], []]))
+
+
+@pytest.mark.parametrize("metric", metrics.METRICS.values(), ids=lambda metric: metric.name)
+def test_a_registered_metric_is_within_its_range_and_at_chance_for_random_guesses(metric: metrics.Metric) -> None:
+    rng = np.random.default_rng(4)
+    labels = rng.integers(2, size=4000)
+    guesses = rng.dirichlet((1.0, 1.0), size=4000)
+    perfect = np.eye(2)[labels]
+    assert metric.function is not None
+    assert metric.range is not None
+    assert metric.function(labels, 1 - perfect) == metric.range[0]
+    assert metric.function(labels, perfect) == metric.range[1]
+    assert metrics.find_metric(metric.name) is metric
+    if metric.chance is not None:
+        assert metric.function(labels, guesses) == pytest.approx(metric.chance, abs=0.03)
+
+
+def test_the_useful_range_of_a_metric_starts_at_chance_where_that_is_known() -> None:
+    assert metrics.find_metric("validation_auc").useful_range == (0.5, 1.0)
+    assert metrics.find_metric("validation_accuracy").useful_range == (0.0, 1.0)
+    assert metrics.find_metric("reward").useful_range is None
+
+
+def test_a_search_optimises_validation_metrics_by_unique_names() -> None:
+    objectives = [metric.objective for metric in metrics.METRICS.values() if metric.objective is not None]
+    assert sorted(objectives) == ["accuracy", "auc"]
+    assert all(m.name == f"validation_{m.objective}" for m in metrics.METRICS.values() if m.objective is not None)
+
+
+@pytest.mark.parametrize(("name", "label"), [("mean_reward", "mean reward"), ("test_auc", "test AUC")])
+def test_nothing_is_assumed_about_a_users_own_metric(name: str, label: str) -> None:
+    assert metrics.find_metric(name) == metrics.Metric(name, label)
+    assert metrics.find_metric(name).range is metrics.find_metric(name).chance is None
+
+
+def test_labels_of_registered_metrics_follow_the_rule_for_unregistered_ones() -> None:
+    for name, metric in metrics.METRICS.items():
+        assert metric.label == name.replace("_", " ").replace("auc", "AUC")

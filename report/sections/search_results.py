@@ -117,7 +117,7 @@ def searched_options(frames: StudyFrames, arm: str) -> dict[str, dict[str, Any]]
         return {}
     found: dict[str, dict[str, Any]] = {}
     _collect(space.options, found)
-    return {name: found[name] for name in space.shown_order if name in found}
+    return {name: found[name] for name in space.display_order if name in found}
 
 
 def _collect(options: Options, found: dict[str, dict[str, Any]]) -> None:

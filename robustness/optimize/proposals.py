@@ -222,7 +222,7 @@ def _seed(*parts: object) -> int:
 
 def _worst(metric: str, runs: Sequence[Run]) -> float:
     """The value of a run that came to nothing: of guessing, or the lowest so far where the measure is a user's own."""
-    if metric.endswith(("auc", "accuracy")):
+    if metric in METRICS:
         return CHANCE
     scores = [run.score for run in runs if run.status == "finished" and run.score is not None]
     return min((score for score in scores if math.isfinite(score)), default=0.0)

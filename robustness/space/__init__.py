@@ -1,1 +1,1 @@
-"""Search spaces: the option tree, conditions on it, and how configurations are drawn from it."""
+"""Search spaces: the option tree, its conditions, and the samplers that draw configurations from it."""

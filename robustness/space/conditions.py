@@ -1,8 +1,8 @@
-"""Conditions on configurations (`where: batch_size * variational_samples <= 256`), by a small parser and no `eval`.
+"""Conditions on configurations (`where: batch_size * variational_samples <= 256`), evaluated without `eval`.
 
-What is allowed: option names, numbers, quoted text, true and false; + - * / // %; comparisons, also chained, and
-`in [...]`; and, or, not; parentheses. `and` and `or` look at their right side only if they must, so an option that
-exists only under one choice can be asked for safely: `optimizer != 'sgd' or momentum < 1`.
+The syntax: option names, numbers, quoted text, true and false; + - * / // %; comparisons, including chained ones, and
+`in [...]`; and, or, not; parentheses. `and` and `or` short-circuit, so a condition can refer safely to an option that
+exists only under one choice: `optimizer != 'sgd' or momentum < 1`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 from robustness.errors import SearchSpaceError, unknown_name
 from robustness.validation import shown
 
-LONGEST = 1000
-DEEPEST = 40
+MAX_LENGTH = 1000
+MAX_DEPTH = 40
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -39,58 +39,58 @@ _CONSTANTS = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that was read and checked; `names` are the options that it asks for."""
+    """A parsed and checked condition; `names` are the options that it refers to."""
 
     text: str
     names: frozenset[str]
     _tree: ast.expr
 
     def holds(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether a configuration fulfils the condition; raises SearchSpaceError where that makes no sense."""
+        """Whether a configuration satisfies the condition; raises SearchSpaceError if it cannot be evaluated."""
         try:
-            result = _value(self._tree, configuration)
+            result = _evaluate(self._tree, configuration)
             if not isinstance(result, bool):
-                raise _Senseless(f"gives {shown(result)}, neither true nor false")
-        except (_Senseless, ArithmeticError, TypeError) as problem:
+                raise _EvaluationError(f"evaluates to {shown(result)}, which is neither true nor false")
+        except (_EvaluationError, ArithmeticError, TypeError) as problem:
             raise SearchSpaceError(
                 f"where: {self.text!r} {problem or type(problem).__name__} for {dict(configuration)}"
             ) from None
         return result
 
 
-class _Senseless(Exception):
-    """An operation between values that do not fit."""
+class _EvaluationError(Exception):
+    """An operation that is undefined for its operands."""
 
 
 def read_condition(text: object, names: Iterable[str], values: Iterable[object] = ()) -> Condition:
-    """The condition that a text states about options of these names; `values` are choices one may forget to quote."""
+    """Parse a condition on options with these names; `values` are choices whose quotes may have been forgotten."""
     known = set(names)
     if not isinstance(text, str) or not text.strip():
         raise SearchSpaceError(f"where: {shown(text)} is not a condition such as 'batch_size <= 64'")
-    if len(text) > LONGEST:
-        raise SearchSpaceError(f"where: a condition has at most {LONGEST} characters, this one {len(text)}")
+    if len(text) > MAX_LENGTH:
+        raise SearchSpaceError(f"where: a condition has at most {MAX_LENGTH} characters, but this one has {len(text)}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as problem:
-        reason = problem.msg if isinstance(problem, SyntaxError) else "it cannot be read"
+        reason = problem.msg if isinstance(problem, SyntaxError) else "it cannot be parsed"
         raise SearchSpaceError(f"where: {shown(text)} is not a condition: {reason}") from None
-    asked = {node.id for node in _checked(tree, text)} - set(_CONSTANTS)
-    for name in sorted(asked - known):
-        quoted = f" (a choice is written in quotes: '{name}')" if name in set(values) else ""
+    used = {node.id for node in _names(tree, text)} - set(_CONSTANTS)
+    for name in sorted(used - known):
+        quoted = f" (write a choice in quotes: '{name}')" if name in set(values) else ""
         raise SearchSpaceError(f"where: {shown(text)}: {unknown_name('option', name, known)}{quoted}")
-    return Condition(text.strip(), frozenset(asked), tree)
+    return Condition(text.strip(), frozenset(used), tree)
 
 
-def _checked(tree: ast.expr, text: str) -> list[ast.Name]:
-    """Every name in a condition; raises SearchSpaceError if anything but the allowed kinds of node is in it."""
+def _names(tree: ast.expr, text: str) -> list[ast.Name]:
+    """Every name in a condition; raises SearchSpaceError if it contains any node that is not allowed."""
     names: list[ast.Name] = []
     todo: list[tuple[ast.expr, int]] = [(tree, 0)]
     while todo:
         node, depth = todo.pop()
-        if depth > DEEPEST:
-            raise SearchSpaceError(f"where: {shown(text)} is nested more than {DEEPEST} levels deep")
+        if depth > MAX_DEPTH:
+            raise SearchSpaceError(f"where: {shown(text)} is nested more than {MAX_DEPTH} levels deep")
         match node:
             case ast.Name():
                 names.append(node)
@@ -117,7 +117,7 @@ def _checked(tree: ast.expr, text: str) -> list[ast.Name]:
 
 
 def _parts(op: ast.cmpop, right: ast.expr) -> list[ast.expr]:
-    """The right side of a comparison, or what is in its list: a list may stand after `in` and nowhere else."""
+    """The right-hand side of a comparison, or the elements of a list, which is allowed only after `in`."""
     if not isinstance(op, (ast.In, ast.NotIn)):
         return [right]
     if not isinstance(right, (ast.List, ast.Tuple)):
@@ -125,7 +125,7 @@ def _parts(op: ast.cmpop, right: ast.expr) -> list[ast.expr]:
     return right.elts
 
 
-def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
+def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
     match node:
         case ast.Constant(value=value):
             return value
@@ -134,36 +134,36 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
                 return values[name]
             if name in _CONSTANTS:
                 return _CONSTANTS[name]
-            raise _Senseless(f"asks for {name!r}, which is not there (guard it with `or` or `and`)")
+            raise _EvaluationError(f"refers to {name!r}, which is not set (guard it with `or` or `and`)")
         case ast.BinOp(left=left, op=op, right=right):
-            return _ARITHMETIC[type(op)](_number(_value(left, values)), _number(_value(right, values)))
+            return _ARITHMETIC[type(op)](_number(_evaluate(left, values)), _number(_evaluate(right, values)))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _truth(_value(operand, values))
+            return not _boolean(_evaluate(operand, values))
         case ast.UnaryOp(op=op, operand=operand):
-            number = _number(_value(operand, values))
+            number = _number(_evaluate(operand, values))
             return -number if isinstance(op, ast.USub) else number
         case ast.BoolOp(op=op, values=parts):
-            until = isinstance(op, ast.Or)
-            return until if any(_truth(_value(part, values)) is until for part in parts) else not until
+            decisive = isinstance(op, ast.Or)
+            return decisive if any(_boolean(_evaluate(part, values)) is decisive for part in parts) else not decisive
         case ast.Compare(left=left, ops=ops, comparators=rights):
-            return _compared(_value(left, values), ops, rights, values)
+            return _compare(_evaluate(left, values), ops, rights, values)
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            return [_value(element, values) for element in elements]
-    raise _Senseless("cannot be worked out")
+            return [_evaluate(element, values) for element in elements]
+    raise _EvaluationError("cannot be evaluated")
 
 
-def _compared(left: Any, ops: list[ast.cmpop], rights: list[ast.expr], values: Mapping[str, Any]) -> bool:
+def _compare(left: Any, ops: list[ast.cmpop], rights: list[ast.expr], values: Mapping[str, Any]) -> bool:
     for op, node in zip(ops, rights, strict=True):
-        right = _value(node, values)
+        right = _evaluate(node, values)
         if type(op) in _ORDER:
             if isinstance(left, str) is not isinstance(right, str) or None in (left, right):
-                raise _Senseless(f"compares {shown(left)} with {shown(right)}")
-            true = _ORDER[type(op)](left, right)
+                raise _EvaluationError(f"compares {shown(left)} with {shown(right)}")
+            holds = _ORDER[type(op)](left, right)
         elif isinstance(op, (ast.In, ast.NotIn)):
-            true = (left in right) is isinstance(op, ast.In)
+            holds = (left in right) is isinstance(op, ast.In)
         else:
-            true = (left == right) is isinstance(op, ast.Eq)
-        if not true:
+            holds = (left == right) is isinstance(op, ast.Eq)
+        if not holds:
             return False
         left = right
     return True
@@ -171,11 +171,11 @@ def _compared(left: Any, ops: list[ast.cmpop], rights: list[ast.expr], values: M
 
 def _number(value: Any) -> Any:
     if not isinstance(value, (bool, int, float)):
-        raise _Senseless(f"calculates with {shown(value)}")
+        raise _EvaluationError(f"does arithmetic with {shown(value)}")
     return value
 
 
-def _truth(value: Any) -> bool:
+def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise _Senseless(f"takes {shown(value)} for true or false")
+        raise _EvaluationError(f"uses {shown(value)} as true or false")
     return value

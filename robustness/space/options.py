@@ -1,7 +1,6 @@
-"""The options of a search space as a tree: how many configurations there are, all of them, or the one at a point.
+"""The options of a search space as a tree: count its configurations, list them, or look one up by a point.
 
-Everything here goes over options and named choices in alphabetical order, so that no number depends on the order of a
-file's keys.
+Options and named choices are always visited in alphabetical order, so no draw depends on the order of keys in a file.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ Scalar: TypeAlias = str | int | float | bool | None
 
 
 class Fragment(NamedTuple):
-    """A part of a configuration, how likely a draw from the top down gives it, and how many it stands for."""
+    """Part of a configuration, its probability in a draw from the top down, and how many configurations share it."""
 
     values: dict[str, Scalar]
     weight: float
-    stands_for: int
+    multiplicity: int
 
 
 @dataclass(frozen=True)
@@ -33,14 +32,14 @@ class Constant:
 
 @dataclass(frozen=True)
 class Choices:
-    """An option with several values, each equally likely."""
+    """An option with several equally likely values."""
 
     values: tuple[Scalar, ...]
 
 
 @dataclass(frozen=True)
 class Range:
-    """An option with all numbers between two ends, uniform on its scale."""
+    """An option whose value is uniform between two bounds on a linear or log scale."""
 
     low: float
     high: float
@@ -48,14 +47,14 @@ class Range:
     integer: bool = False
 
     def at(self, u: float) -> float:
-        """The value at the fraction u of the range, 0 <= u < 1; 12 digits, so that no machine's rounding shows."""
+        """The value at the fraction u of the range, 0 <= u < 1; rounded to 12 digits, so that all machines agree."""
         low, high = (self.low - 0.5, self.high + 0.5) if self.integer else (self.low, self.high)
         value = math.exp(math.log(low) + u * (math.log(high) - math.log(low))) if self.log else low + u * (high - low)
         rounded = math.floor(value + 0.5) if self.integer else float(f"{value:.12g}")
         return min(max(rounded, int(self.low) if self.integer else float(self.low)), self.high)
 
     def listed(self) -> Iterator[tuple[int, float]]:
-        """Each whole number of an integer range with its probability."""
+        """Each value of an integer range with its probability."""
         low, high = int(self.low), int(self.high)
         for value in range(low, high + 1):
             if self.log:
@@ -67,7 +66,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Branches:
-    """An option with named choices, each equally likely, each with options that exist only under it."""
+    """An option with equally likely named choices, each of which may have options that exist only under it."""
 
     branches: tuple[tuple[str, Options], ...]
 
@@ -85,70 +84,70 @@ class Options:
     items: tuple[tuple[str, Option], ...]
 
     def names(self) -> set[str]:
-        """The names of all options, those under a choice included."""
+        """Names of all options, including those under a choice."""
         return {name for name, _ in self.items}.union(
             *(option.names() for _, option in self.items if isinstance(option, Branches))
         )
 
     def size(self) -> int | None:
-        """How many configurations there are; None if a range makes them uncountable."""
+        """Number of configurations; None if a range makes the space continuous."""
         sizes = [_size(option) for _, option in self.items]
         return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
     def continuous(self) -> list[str]:
-        """The names of the ranges that make the space continuous."""
-        found: list[str] = []
+        """Names of the ranges that make the space continuous."""
+        ranges: list[str] = []
         for name, option in self.items:
             if isinstance(option, Range) and not option.integer:
-                found.append(name)
+                ranges.append(name)
             elif isinstance(option, Branches):
-                found += itertools.chain.from_iterable(below.continuous() for _, below in option.branches)
-        return sorted(set(found))
+                ranges += itertools.chain.from_iterable(below.continuous() for _, below in option.branches)
+        return sorted(set(ranges))
 
     def levels(self, name: str) -> tuple[Scalar, ...]:
-        """The choices of an option that has them."""
+        """Choices of a categorical option."""
         option = dict(self.items)[name]
         if isinstance(option, Branches):
             return tuple(choice for choice, _ in option.branches)
         return option.values if isinstance(option, Choices) else ()
 
     def fixed(self, values: Mapping[str, Scalar]) -> Options:
-        """The same options with some held at one of their choices."""
+        """The same options with some of them fixed to a single choice."""
         return Options(
             tuple((name, _fixed(option, values[name]) if name in values else option) for name, option in self.items)
         )
 
     def only(self, names: Collection[str]) -> Options:
-        """Some of the options."""
+        """The options with these names."""
         return Options(tuple(item for item in self.items if item[0] in names))
 
     def without(self, names: Collection[str]) -> Options:
-        """The other options."""
+        """The options with other names."""
         return Options(tuple(item for item in self.items if item[0] not in names))
 
     def fragments(self, names: Collection[str] | None = None) -> Iterator[Fragment]:
-        """Every configuration of a finite space, in order; of `names` alone if given, each with what it stands for."""
+        """Every configuration of a finite space in order, restricted to the options in `names` unless that is None."""
         pools = [list(_fragments(name, option, names)) for name, option in self.items]
         for parts in itertools.product(*pools):
             values: dict[str, Scalar] = {}
             for part in parts:
                 values.update(part.values)
             yield Fragment(
-                values, math.prod(part.weight for part in parts), math.prod(part.stands_for for part in parts)
+                values, math.prod(part.weight for part in parts), math.prod(part.multiplicity for part in parts)
             )
 
     def projected_size(self, names: Collection[str]) -> int | None:
-        """How many fragments `fragments(names)` gives; None if one of them is continuous."""
+        """Number of fragments in `fragments(names)`; None if one of these options is continuous."""
         sizes = [_projected_size(name, option, names) for name, option in self.items]
         return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
     @cached_property
     def dimensions(self) -> int:
-        """How many numbers a point needs: branches share theirs, since only one of them is taken."""
+        """Dimension of a point; branches share coordinates, since only one of them is chosen."""
         return sum(_dimensions(option) for _, option in self.items)
 
     def at(self, point: Sequence[float]) -> dict[str, Scalar]:
-        """The configuration at a point of the unit cube, [dimensions], from the top down."""
+        """The configuration at a point [dimensions] of the unit cube, choosing from the top down."""
         values: dict[str, Scalar] = {}
         position = 0
         for name, option in self.items:
@@ -191,7 +190,7 @@ def _fragments(name: str, option: Option, names: Collection[str] | None) -> Iter
         case Branches(branches=branches):
             for choice, below in branches:
                 for part in below.fragments(names):
-                    yield Fragment({name: choice, **part.values}, part.weight / len(branches), part.stands_for)
+                    yield Fragment({name: choice, **part.values}, part.weight / len(branches), part.multiplicity)
 
 
 def _projected_size(name: str, option: Option, names: Collection[str]) -> int | None:

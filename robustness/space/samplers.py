@@ -1,10 +1,11 @@
-"""Drawing configurations: random, grid or Sobol sequences in which the first n are the same however many are asked for.
+"""Samplers of configurations: random, grid and Sobol sequences whose first n elements do not depend on the total drawn.
 
-Strata are taken in turn, each with a sequence of its own, so every prefix is balanced; a stratum that has run out
-leaves its turns to the others. A crossed factor runs each draw of the other options with all its choices; cells that
-the condition forbids are passed over. A finite space is drawn without replacement: sorting by e_i / w_i, e_i ~ Exp(1),
-is the order in which draws with probabilities w_i, repeats drawn again, first show each configuration (Efraimidis and
-Spirakis 2006).
+To add a sampler, write its sequence and register it in `SAMPLERS`.
+
+Strata take turns, each with its own sequence, so every prefix is balanced; once a stratum is exhausted the others take
+its turns. A crossed factor runs each draw of the other options with all of its choices; cells that the condition
+forbids are skipped. A finite space is drawn without replacement: sorting by e_i / w_i, e_i ~ Exp(1), yields the order
+in which draws with probabilities w_i, redrawing repeats, first visit each configuration (Efraimidis and Spirakis 2006).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,45 +22,66 @@ from robustness.errors import SearchSpaceError, unknown_name
 from robustness.space.options import Options, Scalar
 from robustness.space.space import LISTABLE, Configuration, Space
 
-Strategy: TypeAlias = Literal["random", "grid", "sobol"]
 Accept: TypeAlias = Callable[[Mapping[str, Scalar]], bool]
+Sequencer: TypeAlias = Callable[[Options, str, Accept, int], Iterator[Configuration]]
 
 PATIENCE = 10_000
-"""So many draws in a row that are forbidden or repeats end a sequence that cannot be listed."""
-BARREN = 1_000
-"""So many draws of the other options in a row, none of them allowed with any crossed choice, end a crossed sequence."""
+"""A sequence that cannot be listed ends after this many consecutive draws that are forbidden or repeats."""
+CROSSED_PATIENCE = 1_000
+"""A crossed sequence ends after this many consecutive draws that are not allowed with any crossed choice."""
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A way of drawing configurations."""
+
+    sequence: Sequencer
+    """Yields each accepted configuration of some options once, in an order determined by a key.
+
+    Called with the options, the key, the condition, and how many consecutive rejected draws end the sequence.
+    """
+    without_replacement: bool
+    """Whether configurations from a finite space are a random sample without replacement, or all of it.
+
+    The standard errors may then use the finite-population correction.
+    """
+    exhaustive: bool = False
+    """Whether it enumerates the space, which must then be finite, and needs no number of configurations."""
 
 
 def draw(space: Space, strategy: str, count: int | None, seed: int) -> list[Configuration]:
-    """The first `count` configurations of a space; raises SearchSpaceError if there are fewer."""
-    if strategy not in get_args(Strategy):
-        raise SearchSpaceError(f"sampling.strategy: {unknown_name('strategy', strategy, get_args(Strategy))}")
-    if strategy == "grid":
-        _check_grid(space)
+    """The first `count` configurations of a space; raises SearchSpaceError if it has fewer."""
+    if strategy not in SAMPLERS:
+        raise SearchSpaceError(f"sampling.strategy: {unknown_name('strategy', strategy, SAMPLERS)}")
+    sampler = SAMPLERS[strategy]
+    if sampler.exhaustive:
+        _check_listable(space)
     allowed = space.allowed()
     if count is None and allowed is None:
         raise SearchSpaceError("sampling.configurations: is missing: this space cannot be listed in full")
     wanted = allowed if count is None and allowed is not None else count or 0
     strata = {str(levels): space.options.fixed(levels) for levels in _combinations(space.options, space.stratify)}
-    strata = {place: options for place, options in strata.items() if space.possible(options)}
+    strata = {stratum: options for stratum, options in strata.items() if space.possible(options)}
     if not strata:
-        raise SearchSpaceError("where: the condition leaves no configuration of the space")
+        raise SearchSpaceError("where: no configuration of the space satisfies the condition")
     if allowed is not None and wanted > allowed:
-        left = f" (of {space.size():,} before its condition)" if space.conditions else ""
+        total = f" (of {space.size():,} before its condition)" if space.conditions else ""
         raise SearchSpaceError(
-            f"sampling.configurations: {wanted} configurations are asked for, but the space has only {allowed}{left}"
+            f"sampling.configurations: {wanted} configurations requested, but the space has only {allowed}{total}"
         )
-    sequences = [_stratum(space, options, strategy, f"{seed}/{strategy}/{place}") for place, options in strata.items()]
-    found = list(itertools.islice(_in_turn(sequences), wanted))
-    if len(found) < wanted:
+    sequences = [
+        _stratum(space, options, sampler, f"{seed}/{strategy}/{stratum}") for stratum, options in strata.items()
+    ]
+    drawn = list(itertools.islice(_in_turn(sequences), wanted))
+    if len(drawn) < wanted:
         raise SearchSpaceError(
-            f"sampling.configurations: {wanted} configurations are asked for, but only {len(found)} were found "
-            f"before {PATIENCE:,} draws in a row were repeats or forbidden by the condition"
+            f"sampling.configurations: {wanted} configurations requested, but only {len(drawn)} were found "
+            f"before {PATIENCE:,} consecutive draws were repeats or forbidden by the condition"
         )
-    return [space.in_order(configuration) for configuration in found]
+    return [space.in_order(configuration) for configuration in drawn]
 
 
-def _check_grid(space: Space) -> None:
+def _check_listable(space: Space) -> None:
     size = space.size()
     if size is None:
         ranges = ", ".join(space.options.continuous())
@@ -68,75 +91,91 @@ def _check_grid(space: Space) -> None:
 
 
 def _combinations(options: Options, names: Sequence[str]) -> list[dict[str, Scalar]]:
-    """Every combination of some options' choices; one empty one if there are no such options."""
+    """All combinations of the choices of the named options; a single empty one if no options are named."""
     return [dict(zip(names, levels, strict=True)) for levels in itertools.product(*map(options.levels, names))]
 
 
 def _in_turn(sequences: list[Iterator[Configuration]]) -> Iterator[Configuration]:
-    """One from each sequence, again and again, until all have ended."""
+    """Take one configuration from each sequence in turn until all are exhausted."""
     while sequences:
-        going: list[Iterator[Configuration]] = []
+        active: list[Iterator[Configuration]] = []
         for sequence in sequences:
             configuration = next(sequence, None)
             if configuration is not None:
                 yield configuration
-                going.append(sequence)
-        sequences = going
+                active.append(sequence)
+        sequences = active
 
 
-def _stratum(space: Space, options: Options, strategy: str, key: str) -> Iterator[Configuration]:
+def _stratum(space: Space, options: Options, sampler: Sampler, key: str) -> Iterator[Configuration]:
     """Every configuration of one stratum that the condition allows, each once."""
     if not space.cross:
-        yield from _sequence(options, strategy, key, space.accepts)
+        yield from sampler.sequence(options, key, space.accepts, PATIENCE)
         return
     cells = [options.only(space.cross).fixed(levels) for levels in _combinations(options, space.cross)]
     sequences: list[Iterator[Configuration]] = []
-    barren = 0
-    for number, base in enumerate(_sequence(options.without(space.cross), strategy, f"{key}/base", _anything)):
-        block = [_cell(space, base, cell, strategy, f"{key}/{number}/{place}") for place, cell in enumerate(cells)]
+    fruitless = 0
+    others = sampler.sequence(options.without(space.cross), f"{key}/base", _accept_all, PATIENCE)
+    for number, base in enumerate(others):
+        block = [_cell(space, base, cell, sampler, f"{key}/{number}/{place}") for place, cell in enumerate(cells)]
         firsts = [configuration for sequence in block for configuration in itertools.islice(sequence, 1)]
         yield from firsts
         sequences += block
-        barren = 0 if firsts else barren + 1
-        if barren == BARREN:
+        fruitless = 0 if firsts else fruitless + 1
+        if fruitless == CROSSED_PATIENCE:
             return
-    # The other options have run out; what the crossed ones bring with them may have more.
+    # The other options are exhausted, but the options under the crossed choices may have more combinations.
     yield from _in_turn(sequences)
 
 
-def _cell(space: Space, base: Configuration, cell: Options, strategy: str, key: str) -> Iterator[Configuration]:
-    """The configurations of one draw of the other options and one combination of the crossed ones' choices."""
-    # One point of a scrambled Sobol sequence is no better than a random one.
-    strategy = "random" if strategy == "sobol" else strategy
-    for values in _sequence(cell, strategy, key, lambda values: space.accepts({**base, **values}), patience=100):
+def _cell(space: Space, base: Configuration, cell: Options, sampler: Sampler, key: str) -> Iterator[Configuration]:
+    """The configurations that combine one draw of the other options with one combination of crossed choices."""
+    # A cell is sampled one point at a time, and a single point of a scrambled Sobol sequence is just a random point.
+    sequence = sampler.sequence if sampler.exhaustive else _random
+    for values in sequence(cell, key, lambda values: space.accepts({**base, **values}), 100):
         yield {**base, **values}
 
 
-def _anything(_: Mapping[str, Scalar]) -> bool:
+def _accept_all(_: Mapping[str, Scalar]) -> bool:
     return True
 
 
-def _sequence(
-    options: Options, strategy: str, key: str, accept: Accept, patience: int = PATIENCE
-) -> Iterator[Configuration]:
-    """Every accepted configuration of some options, each once, in an order decided by strategy and key alone."""
+def _grid(options: Options, _key: str, accept: Accept, _patience: int) -> Iterator[Configuration]:
+    """Every combination, in the order of the options."""
+    return (part.values for part in options.fragments() if accept(part.values))
+
+
+def _random(options: Options, key: str, accept: Accept, patience: int) -> Iterator[Configuration]:
+    """Random draws: a shuffle of the space if it can be listed, else random points without repeats."""
+    if _listable(options):
+        return filter(accept, _shuffled(options, key))
+    return _at_points(options, _random_points(options, key), accept, set(), patience)
+
+
+def _sobol(options: Options, key: str, accept: Accept, patience: int) -> Iterator[Configuration]:
+    """The configurations at the points of a Sobol sequence, without repeats."""
+    seen: set[tuple[Scalar, ...]] = set()
+    if options.dimensions > 0:
+        yield from _at_points(options, _sobol_points(options, key), accept, seen, patience)
+    if _listable(options):
+        # A Sobol sequence may take long to reach the last few configurations: they follow in random order.
+        for values in _shuffled(options, key):
+            if _identity(values) not in seen and accept(values):
+                yield values
+
+
+SAMPLERS: Mapping[str, Sampler] = {
+    "random": Sampler(_random, without_replacement=True),
+    "grid": Sampler(_grid, without_replacement=True, exhaustive=True),
+    # Its configurations are distinct, but a Sobol sequence is not a simple random sample.
+    "sobol": Sampler(_sobol, without_replacement=False),
+}
+"""The samplers of a study's `sampling.strategy`, by name."""
+
+
+def _listable(options: Options) -> bool:
     size = options.size()
-    listable = size is not None and size <= LISTABLE
-    if strategy == "grid":
-        yield from (part.values for part in options.fragments() if accept(part.values))
-    elif options.dimensions == 0:
-        yield from (values for values in [options.at(())] if accept(values))
-    elif strategy == "random" and listable:
-        yield from (values for values in _shuffled(options, key) if accept(values))
-    else:
-        points = _sobol_points(options, key) if strategy == "sobol" else _random_points(options, key)
-        seen: set[tuple[Scalar, ...]] = set()
-        yield from _placed(options, points, accept, seen, patience)
-        if listable:
-            # A Sobol sequence may take long to come to the last few: they follow in random order.
-            for values in _shuffled(options, key):
-                if _identity(values) not in seen and accept(values):
-                    yield values
+    return size is not None and size <= LISTABLE
 
 
 def _shuffled(options: Options, key: str) -> Iterator[Configuration]:
@@ -147,20 +186,20 @@ def _shuffled(options: Options, key: str) -> Iterator[Configuration]:
         yield parts[index].values
 
 
-def _placed(
+def _at_points(
     options: Options, points: Iterator[Sequence[float]], accept: Accept, seen: set[tuple[Scalar, ...]], patience: int
 ) -> Iterator[Configuration]:
-    """The configurations at a sequence of points, without repeats; ends when none comes for long."""
-    in_vain = 0
+    """The accepted configurations at a sequence of points, without repeats, until `patience` rejections in a row."""
+    rejected = 0
     for point in points:
         values = options.at(point)
         identity = _identity(values)
         if identity in seen or not accept(values):
-            in_vain += 1
-            if in_vain >= patience:
+            rejected += 1
+            if rejected >= patience:
                 return
             continue
-        in_vain = 0
+        rejected = 0
         seen.add(identity)
         yield values
 
@@ -176,8 +215,8 @@ def _random_points(options: Options, key: str) -> Iterator[Sequence[float]]:
 
 
 def _sobol_points(options: Options, key: str) -> Iterator[Sequence[float]]:
-    """A scrambled Sobol sequence, [dimensions] each; taken by 64 since its balance comes in powers of two."""
-    from scipy.stats import qmc
+    """A scrambled Sobol sequence of points [dimensions], in blocks of 64 because it is balanced at powers of two."""
+    from scipy.stats import qmc  # here, because scipy.stats is slow to import
 
     engine = qmc.Sobol(options.dimensions, scramble=True, rng=_generator(key))
     while True:

@@ -1,15 +1,15 @@
-"""Search spaces: what may be drawn, read from a file and checked; drawing itself is in `sampling`.
+"""Search spaces, read from a file and checked; `samplers` draws configurations from them.
 
 A space is a mapping of options. An option is a constant (`momentum: 0.9`), a list of choices, a range
-(`{low: 1.0e-5, high: 1.0e-3, scale: log}`, `integer: true` for whole numbers), or choices that bring their own options:
+(`{low: 1.0e-5, high: 1.0e-3, scale: log}`, `integer: true` for integers), or choices with options of their own:
 
     optimizer:
       sgd: {learning_rate: [0.01, 0.001], momentum: 0.9}
       adam: {learning_rate: [0.001, 0.0001]}
 
-Beside the options: `where` (a condition, or several in a list), `stratify` (each choice of these options gets an equal
-share) and `cross` (each draw of the other options is run with every choice of these). The order of keys in a file
-decides nothing but the order in which a configuration is shown.
+Besides options a space may have `where` (a condition or a list of them), `stratify` (every choice of these options gets
+an equal share) and `cross` (each draw of the other options is run with every choice of these). The order of keys in a
+file only determines the order in which a configuration is displayed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from robustness.space.options import Branches, Choices, Constant, Fragment, Opti
 from robustness.validation import shown
 
 LISTABLE = 100_000
-"""A finite space up to this size is listed in full, so that no draw is ever a repeat."""
+"""A finite space up to this size is listed in full, so that draws never repeat."""
 COUNTABLE = 1_000_000
-"""As many combinations of the options in `where` are tried in order to count what it leaves."""
+"""Up to this many combinations of the options in `where` are tried to count the configurations it allows."""
 SETTINGS = ("where", "stratify", "cross")
 RANGE_KEYS = ("low", "high", "scale", "integer")
 
@@ -40,23 +40,23 @@ Configuration: TypeAlias = dict[str, Scalar]
 
 @dataclass(frozen=True)
 class Space:
-    """A search space that was read and checked."""
+    """A parsed and checked search space."""
 
     options: Options
     conditions: tuple[Condition, ...]
     stratify: tuple[str, ...]
     cross: tuple[str, ...]
-    shown_order: tuple[str, ...]
-    """Every option's name in the order of the file, in which configurations are shown."""
+    display_order: tuple[str, ...]
+    """Names of all options in the order of the file."""
     data: Mapping[str, Any]
-    """What the file said: the space's part of a study's document."""
+    """Contents of the file: the space's part of a study's document."""
 
     def size(self) -> int | None:
-        """How many configurations there are before any condition; None for a continuous space."""
+        """Number of configurations before any condition; None for a continuous space."""
         return self.options.size()
 
     def allowed(self) -> int | None:
-        """How many configurations the conditions leave; None for a continuous space, or for too many to count."""
+        """Number of configurations that satisfy the conditions; None if continuous or too many to count."""
         return self._allowed
 
     @cached_property
@@ -64,15 +64,15 @@ class Space:
         if self.size() is None or not self.conditions:
             return self.size()
         accepted = self._accepted(self.options)
-        return None if accepted is None else sum(part.stands_for for part in accepted)
+        return None if accepted is None else sum(part.multiplicity for part in accepted)
 
     def possible(self, options: Options) -> bool:
-        """Whether the conditions leave anything of these options, as far as that can be told by trying."""
+        """Whether any of these options' configurations satisfies the conditions; True if there are too many to try."""
         accepted = self._accepted(options)
         return accepted is None or any(True for _ in accepted)
 
     def _accepted(self, options: Options) -> Iterator[Fragment] | None:
-        """Every combination of what the conditions ask for that fulfils them; None if there are too many to try."""
+        """Combinations of the options in the conditions that satisfy them; None if there are too many to try."""
         names = frozenset(itertools.chain.from_iterable(condition.names for condition in self.conditions))
         parts = options.projected_size(names)
         if parts is None or parts > COUNTABLE:
@@ -80,22 +80,22 @@ class Space:
         return (part for part in options.fragments(names) if self.accepts(part.values))
 
     def accepts(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether every condition holds for a configuration."""
+        """Whether a configuration satisfies every condition."""
         return all(condition.holds(configuration) for condition in self.conditions)
 
     def in_order(self, configuration: Mapping[str, Scalar]) -> Configuration:
         """The same configuration with its keys in the order of the file."""
-        return {name: configuration[name] for name in self.shown_order if name in configuration}
+        return {name: configuration[name] for name in self.display_order if name in configuration}
 
     def draw(self, strategy: str, count: int | None, seed: int) -> list[Configuration]:
-        """The first `count` configurations (all of a grid for None); the first n are the same for every count."""
-        from robustness.space.samplers import draw
+        """Draw the first `count` configurations (None for a whole grid); the first n are the same for every count."""
+        from robustness.space.samplers import draw  # here, because samplers imports this module
 
         return draw(self, strategy, count, seed)
 
 
 def read_space(data: object, source: str) -> Space:
-    """The space that plain data (from a YAML file) describes; `source` begins every error's line."""
+    """Build a space from plain data (of a YAML file); error messages start with `source`."""
     try:
         return _read(data)
     except SearchSpaceError as error:
@@ -120,38 +120,38 @@ def _read(data: object) -> Space:
         conditions=tuple(read_condition(text, order, values) for text in texts),
         stratify=_read_factors("stratify", data, tree, order),
         cross=_read_factors("cross", data, tree, order),
-        shown_order=tuple(order),
+        display_order=tuple(order),
         data=dict(data),
     )
 
 
 def _check_misspelt_setting(name: str, option: object, options: Mapping[str, object]) -> None:
-    """`wehre: a < b` would otherwise be a constant option of a strange name."""
-    near = get_close_matches(str(name), SETTINGS, n=1, cutoff=0.7)
+    """Catch `wehre: a < b`, which would be read as a constant option with that name."""
+    closest = get_close_matches(str(name), SETTINGS, n=1, cutoff=0.7)
     words = option if isinstance(option, list) else [option]
     names_options = all(isinstance(word, str) and word in options for word in words)
     is_condition = any(isinstance(word, str) and any(sign in word for sign in "<>=") for word in words)
-    if near and (names_options or is_condition):
-        raise SearchSpaceError(f"unknown key {shown(name)}; did you mean {near[0]!r}?")
+    if closest and (names_options or is_condition):
+        raise SearchSpaceError(f"unknown key {shown(name)}; did you mean {closest[0]!r}?")
 
 
 def _read_options(data: Mapping[str, object], path: str, order: dict[str, None]) -> Options:
     items: dict[str, Option] = {}
-    taken: set[str] = set()
+    seen: set[str] = set()
     for name, entry in data.items():
         here = f"{path}{name}"
         if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-            raise SearchSpaceError(f"{here}: an option's name is made of letters, digits and _, not {shown(name)}")
+            raise SearchSpaceError(f"{here}: an option's name consists of letters, digits and _, found {shown(name)}")
         if path and name in SETTINGS:
-            raise SearchSpaceError(f"{here}: {name!r} belongs at the top of a search space, not under a choice")
+            raise SearchSpaceError(f"{here}: {name!r} belongs at the top level of a search space, not under a choice")
         order.setdefault(name)
         items[name] = option = _read_option(entry, here, order)
         below = option.names() if isinstance(option, Branches) else set()
         if name in below:
-            raise SearchSpaceError(f"{here}: the option {name!r} appears again under one of its own choices")
-        for twice in sorted(taken & {name, *below}):
-            raise SearchSpaceError(f"{here}: the option {twice!r} appears in two places that can both be chosen")
-        taken |= {name, *below}
+            raise SearchSpaceError(f"{here}: the option {name!r} appears again under one of its choices")
+        for duplicate in sorted(seen & {name, *below}):
+            raise SearchSpaceError(f"{here}: the option {duplicate!r} appears in two places that can both be chosen")
+        seen |= {name, *below}
     return Options(tuple(sorted(items.items())))
 
 
@@ -194,7 +194,7 @@ def _read_range(data: Mapping[str, object], path: str) -> Range:
         raise SearchSpaceError(f"{path}.integer: must be true or false, found {shown(integer)}")
     if scale not in ("linear", "log"):
         raise SearchSpaceError(f"{path}.scale: {unknown_name('scale', scale, ('linear', 'log'))}")
-    ends: list[float] = []
+    bounds: list[float] = []
     for key in ("low", "high"):
         value = data.get(key)
         if key not in data:
@@ -202,9 +202,9 @@ def _read_range(data: Mapping[str, object], path: str) -> Range:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             raise SearchSpaceError(f"{path}.{key}: must be a number, found {shown(value)}")
         if integer and value != int(value):
-            raise SearchSpaceError(f"{path}.{key}: must be a whole number, since integer is true, found {shown(value)}")
-        ends.append(value)
-    low, high = ends
+            raise SearchSpaceError(f"{path}.{key}: must be an integer, since integer is true, found {shown(value)}")
+        bounds.append(value)
+    low, high = bounds
     if not low < high:
         raise SearchSpaceError(f"{path}: low must be less than high, found low {shown(low)} and high {shown(high)}")
     if scale == "log" and low <= 0:
@@ -215,27 +215,27 @@ def _read_range(data: Mapping[str, object], path: str) -> Range:
 def _scalar(value: object, path: str) -> Scalar:
     if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    raise SearchSpaceError(f"{path}: a choice is a number, text, true, false or null, found {shown(value)}")
+    raise SearchSpaceError(f"{path}: a choice is a number, a string, true, false or null, found {shown(value)}")
 
 
 def _read_factors(key: str, data: Mapping[str, Any], tree: Options, names: Iterable[str]) -> tuple[str, ...]:
-    """The options that `stratify` or `cross` names: at the top of the space, with choices that can be listed."""
+    """The options listed in `stratify` or `cross`, which must be categorical and at the top level of the space."""
     if key not in data:
         return ()
     factors = data[key] if isinstance(data[key], list) else [data[key]]
     top = dict(tree.items)
     for position, factor in enumerate(factors):
         if not isinstance(factor, str):
-            raise SearchSpaceError(f"{key}: unknown option {shown(factor)}: an option's name is text")
+            raise SearchSpaceError(f"{key}: unknown option {shown(factor)}: an option's name is a string")
         if factor not in top:
-            nested = " (only options at the top of the space can be)" if factor in names else ""
+            nested = " (only top-level options are allowed here)" if factor in names else ""
             raise SearchSpaceError(f"{key}: {unknown_name('option', factor, top)}{nested}")
         if not isinstance(top[factor], (Choices, Branches)):
             raise SearchSpaceError(f"{key}: {factor!r} has no list of choices")
         if factor in factors[:position]:
             raise SearchSpaceError(f"{key}: {factor!r} appears twice")
         if key == "cross" and factor in _read_factors("stratify", data, tree, names):
-            raise SearchSpaceError(f"cross: {factor!r} is stratified already: choose one of the two")
+            raise SearchSpaceError(f"cross: {factor!r} is already stratified: choose one of the two")
     return tuple(factors)
 
 

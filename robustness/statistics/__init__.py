@@ -1,1 +1,1 @@
-"""Statistics of the report: pure functions over arrays and plain numbers, a module a topic, without any plotting."""
+"""Statistics as pure functions over arrays and numbers, one module per topic; nothing here plots."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 
 def mean_with_error(values: ArrayLike) -> dict[str, float | None]:
-    """The `mean` of values [n] and its `standard_error`, s / sqrt(n) with s unbiased; None for a single one."""
-    given = np.asarray(values, dtype=float)
-    error = float(np.std(given, ddof=1) / math.sqrt(len(given))) if len(given) > 1 else None
-    return {"mean": float(given.mean()), "standard_error": error}
+    """Return the `mean` of values [n] and its `standard_error` s / sqrt(n), s unbiased; None for a single value."""
+    sample = np.asarray(values, dtype=float)
+    error = float(np.std(sample, ddof=1) / math.sqrt(len(sample))) if len(sample) > 1 else None
+    return {"mean": float(sample.mean()), "standard_error": error}

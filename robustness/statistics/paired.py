@@ -1,4 +1,4 @@
-"""Two arms on the same configurations: tables, differences and tests that keep pairs together."""
+"""Paired comparison of two arms on the same configurations: tables, differences and tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 from robustness.statistics.proportions import (
     LEVEL,
-    NOTHING_KNOWN,
+    NO_OBSERVATIONS,
     WHOLE_SPACE,
     Interval,
     effective_number,
@@ -21,11 +21,12 @@ from robustness.statistics.proportions import (
 )
 
 MONTE_CARLO = 100_000
+"""Random sign assignments where the sign-flip test cannot be exact."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The 2 x 2 table of an outcome in pairs."""
+    """2 x 2 table of a paired binary outcome."""
 
     both: int
     only_first: int
@@ -34,7 +35,7 @@ class Table:
 
     @staticmethod
     def of(first: ArrayLike, second: ArrayLike) -> Table:
-        """The table of two boolean arrays [pairs]."""
+        """Cross-tabulate two boolean arrays [pairs]."""
         a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
         return Table(int((a & b).sum()), int((a & ~b).sum()), int((~a & b).sum()), int((~a & ~b).sum()))
 
@@ -44,7 +45,7 @@ class Table:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """The exact two-sided McNemar test: min(1, 2 P(Binomial(b + c, 1/2) <= min(b, c))); 1 if no pair is discordant."""
+    """p-value of the exact two-sided McNemar test, min(1, 2 P(Binomial(b + c, 1/2) <= min(b, c))); 1 if b + c = 0."""
     discordant = only_first + only_second
     if discordant == 0:
         return 1.0
@@ -52,21 +53,21 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def worst_mcnemar(first: int, second: int, pairs: int) -> float:
-    """The largest p-value of any table in which so many of the pairs have the outcome in each arm."""
+    """Largest p-value of any table with these margins: `first` and `second` of the pairs have the outcome."""
     overlaps = range(max(0, first + second - pairs), min(first, second) + 1)
     return max(mcnemar(first - both, second - both) for both in overlaps)
 
 
 def paired_difference(table: Table, population: int | None = None, level: float = LEVEL) -> Interval:
-    """Tango's score interval of the difference of two paired fractions, first minus second.
+    """Tango's score interval for the difference of two paired proportions, first minus second.
 
-    For each difference d the score is (b - c - n d) / sqrt(n (2 q + d (1 - d))), with q the most likely share of pairs
-    in which only the second has the outcome, given d; the interval has every d whose score is within +- z. The counts
-    of a finite space are scaled up as in `proportions`.
+    The score of a difference d is (b - c - n d) / sqrt(n (2 q + d (1 - d))), where q is the maximum-likelihood share of
+    pairs in which only the second has the outcome, given d; the interval contains every d with a score within +- z.
+    The counts of a finite space are scaled up as in `proportions`.
     """
     n = table.pairs
     if n == 0:
-        return NOTHING_KNOWN
+        return NO_OBSERVATIONS
     b, c = float(table.only_first), float(table.only_second)
     difference = (b - c) / n
     scale = effective_number(n, population) / n
@@ -75,11 +76,11 @@ def paired_difference(table: Table, population: int | None = None, level: float 
     z = float(stats.norm.ppf((1 + level) / 2))
 
     def score(d: float) -> float:
-        top = (b - c) - n * d
+        numerator = (b - c) - n * d
         variance = n * (2 * _likely_second(b, c, n, d) + d * (1 - d))
         if variance <= 1e-12:
-            return 0.0 if abs(top) < 1e-9 else math.copysign(math.inf, top)
-        return math.sqrt(scale) * top / math.sqrt(variance)
+            return 0.0 if abs(numerator) < 1e-9 else math.copysign(math.inf, numerator)
+        return math.sqrt(scale) * numerator / math.sqrt(variance)
 
     low = -1.0 if score(-1.0) <= z else _root(lambda d: score(d) - z, -1.0, difference)
     high = 1.0 if score(1.0) >= -z else _root(lambda d: score(d) + z, difference, 1.0)
@@ -87,7 +88,7 @@ def paired_difference(table: Table, population: int | None = None, level: float 
 
 
 def _likely_second(b: float, c: float, n: int, d: float) -> float:
-    """The most likely share of pairs in which only the second has the outcome, if the difference is d."""
+    """Maximum-likelihood share of pairs in which only the second has the outcome, given the difference d."""
     first = -b - c + (2 * n - b + c) * d
     return max(0.0, (math.sqrt(max(0.0, first * first + 8 * n * c * d * (1 - d))) - first) / (4 * n))
 
@@ -102,29 +103,30 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def sign_flip(differences: ArrayLike, seed: int = 0) -> float:
-    """The two-sided sign-flip test that differences [configurations] are as likely negative as positive.
+    """p-value of the two-sided sign-flip test that differences [configurations] are symmetric about zero.
 
-    P(|sum of s_i d_i| >= |sum of d_i|) over all signs: exact where the differences are fractions of a small denominator
-    (as shares of replicates are), else by 100,000 draws. With one replicate this is McNemar's exact test.
+    P(|sum of s_i d_i| >= |sum of d_i|) over all signs s: exact if the differences are fractions with a small common
+    denominator (as shares of replicates are), else from 100,000 random sign assignments. With one replicate this is
+    McNemar's exact test.
     """
-    given: NDArray[np.float64] = np.asarray(differences, dtype=float)
-    given = given[given != 0]
-    if len(given) == 0:
+    nonzero: NDArray[np.float64] = np.asarray(differences, dtype=float)
+    nonzero = nonzero[nonzero != 0]
+    if len(nonzero) == 0:
         return 1.0
-    whole = _whole(given)
-    if whole is not None:
-        return _exact_sign_flip(whole)
+    integers = _as_integers(nonzero)
+    if integers is not None:
+        return _exact_sign_flip(integers)
     rng = np.random.default_rng(seed)
-    observed = abs(given.sum())
-    reached, step = 1, max(1, 5_000_000 // len(given))
+    observed = abs(nonzero.sum())
+    extreme, step = 1, max(1, 5_000_000 // len(nonzero))
     for start in range(0, MONTE_CARLO, step):
-        signs = rng.choice([-1.0, 1.0], size=(min(step, MONTE_CARLO - start), len(given)))
-        reached += int((np.abs(signs @ given) >= observed - 1e-12).sum())
-    return reached / (MONTE_CARLO + 1)
+        signs = rng.choice([-1.0, 1.0], size=(min(step, MONTE_CARLO - start), len(nonzero)))
+        extreme += int((np.abs(signs @ nonzero) >= observed - 1e-12).sum())
+    return extreme / (MONTE_CARLO + 1)
 
 
-def _whole(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """The values times the smallest number up to 840 that makes all of them whole; None if there is none."""
+def _as_integers(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """The values scaled to integers by the smallest of these factors that makes them so; None if none does."""
     for factor in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 24, 30, 60, 120, 420, 840):
         scaled = values * factor
         if np.abs(scaled - scaled.round()).max() < 1e-9 and np.abs(scaled).sum() <= 1_000_000:
@@ -133,49 +135,49 @@ def _whole(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
 
 
 def _exact_sign_flip(values: NDArray[np.int64]) -> float:
-    """By the distribution of the sum, built up one sign at a time."""
+    """Exact p-value from the distribution of the sum, convolving one sign at a time."""
     sizes = np.abs(values)
     total = int(sizes.sum())
-    chances = np.zeros(2 * total + 1)
-    chances[total] = 1.0
+    distribution = np.zeros(2 * total + 1)
+    distribution[total] = 1.0
     reach = 0
     for size in np.sort(sizes):
         reach += int(size)
         inner = slice(total - reach, total + reach + 1)
         moved = np.zeros(2 * reach + 1)
-        before = chances[inner]
+        before = distribution[inner]
         moved[: len(moved) - size] += before[size:] / 2
         moved[size:] += before[: len(moved) - size] / 2
-        chances[inner] = moved
+        distribution[inner] = moved
     observed = abs(int(values.sum()))
     sums = np.arange(-total, total + 1)
-    return float(min(1.0, chances[np.abs(sums) >= observed].sum()))
+    return float(min(1.0, distribution[np.abs(sums) >= observed].sum()))
 
 
 def replicated_difference(differences: ArrayLike, population: int | None = None) -> Interval:
-    """The cluster bootstrap interval of the mean of one difference for each configuration.
+    """Cluster bootstrap interval of the mean difference, with one difference per configuration.
 
-    Where all configurations agree a bootstrap would claim to be certain: then it is the interval of as many pairs.
+    If all configurations agree the bootstrap would have zero width, so the interval is that of as many pairs.
     """
-    given: NDArray[np.float64] = np.asarray(differences, dtype=float)
-    n = len(given)
+    sample: NDArray[np.float64] = np.asarray(differences, dtype=float)
+    n = len(sample)
     for same, table in ((0, Table(0, 0, 0, n)), (1, Table(0, n, 0, 0)), (-1, Table(0, 0, n, 0))):
-        if n and np.all(given == same):
+        if n and np.all(sample == same):
             return paired_difference(table, population)
-    return mean_interval(given, population)
+    return mean_interval(sample, population)
 
 
 def wilcoxon(differences: ArrayLike) -> float:
-    """The signed-rank test of differences [n]: exact up to 50 without ties, zeros left out; 1 if all are zero."""
-    given: NDArray[np.float64] = np.asarray(differences, dtype=float)
-    given = given[given != 0]
-    if len(given) == 0:
+    """p-value of the signed-rank test of differences [n], zeros dropped; exact up to 50 without ties, 1 if all zero."""
+    nonzero: NDArray[np.float64] = np.asarray(differences, dtype=float)
+    nonzero = nonzero[nonzero != 0]
+    if len(nonzero) == 0:
         return 1.0
-    return float(stats.wilcoxon(given, zero_method="wilcox", method="auto", correction=False).pvalue)
+    return float(stats.wilcoxon(nonzero, zero_method="wilcox", method="auto", correction=False).pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values: in rising order, max so far of (m - i) p_(i), at most 1."""
+    """Holm-adjusted p-values: in ascending order, the running maximum of (m - i) p_(i), capped at 1."""
     adjusted = [1.0] * len(p_values)
     highest = 0.0
     for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):

@@ -1,8 +1,8 @@
-"""Performance profiles: the fraction of trials that score above every threshold, with bands that hold at all of them.
+"""Performance profiles: the fraction of trials that score above each threshold, with simultaneous confidence bands.
 
 A profile is the mean of `above` [configurations, thresholds], the share of a configuration's replicates above each
-threshold. Its band is simultaneous: the profile +- the 95 % point of the largest deviation, over all thresholds, of a
-bootstrap sample of configurations. Below ten configurations it is the bound of Dvoretzky, Kiefer and Wolfowitz.
+threshold. Its band is simultaneous: the profile +- the 95 % quantile of the largest deviation over all thresholds of a
+bootstrap sample of configurations. With fewer than ten configurations it is the Dvoretzky-Kiefer-Wolfowitz bound.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from robustness.statistics.proportions import DRAWS, LEVEL, effective_number, resampling
 
 FEW = 10
+"""Minimum number of configurations for the bootstrap band."""
 MOST_WEIGHTS = 20_000_000
-"""Bootstrap weights held at a time."""
+"""Maximum number of bootstrap weights in memory at once."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """A curve [thresholds] between its ends."""
+    """A curve [thresholds] with its lower and upper confidence bounds."""
 
     middle: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -30,27 +31,27 @@ class Band:
 
 
 def above(scores: ArrayLike, grid: ArrayLike) -> NDArray[np.float64]:
-    """1 where scores [n] exceed thresholds [g]: [n, g]."""
+    """1 where scores [n] exceed thresholds [g], else 0: [n, g]."""
     values, limits = np.asarray(scores, dtype=float), np.asarray(grid, dtype=float)
     exceeds: NDArray[np.float64] = (values[:, None] > limits[None, :]).astype(np.float64)
     return exceeds
 
 
 def area(scores: ArrayLike, low: float, high: float) -> NDArray[np.float64]:
-    """Each score's part [n] in the area under the profile between two thresholds, as a share of the whole.
+    """Contribution of each score [n] to the normalised area under the profile between two thresholds.
 
-    The mean over trials is the area: the integral of the fraction above t, from low to high, over (high - low).
+    The mean over trials is the area: the integral from low to high of the fraction above t, divided by (high - low).
     """
-    inside: NDArray[np.float64] = np.clip(np.asarray(scores, dtype=float), low, high)
-    return (inside - low) / (high - low)
+    clipped: NDArray[np.float64] = np.clip(np.asarray(scores, dtype=float), low, high)
+    return (clipped - low) / (high - low)
 
 
 def profile_band(
     shares: NDArray[np.float64], population: int | None = None, lowest: float = 0.0, draws: int = DRAWS, seed: int = 0
 ) -> Band:
-    """The mean of shares [configurations, thresholds] with its simultaneous band, between `lowest` and 1.
+    """Mean of shares [configurations, thresholds] with its simultaneous band, clipped to `lowest` and 1.
 
-    For a difference of two arms, shares are differences and `lowest` is -1.
+    For the difference of two arms, shares are differences and `lowest` is -1.
     """
     n = len(shares)
     middle = shares.mean(axis=0)

@@ -1,14 +1,14 @@
-"""Where a series turns for good: the end of its highest (or lowest) level, after which it has significantly left it.
+"""Turning point of a series: the end of its highest (or lowest) level, from which it then departs significantly.
 
-For a series y over epochs that may turn down (one that may turn up is taken with the other sign):
+For a series y over epochs that may turn down (for one that may turn up, y is negated):
 
-    s       y smoothed by a running mean over w values, w about a tenth of the series and odd; shorter at the ends
-    noise   1.4826 x the median of |y_i - y_(i-1)| / sqrt(2): the spread of one value about its neighbours
+    s       running mean of y over w values, w odd and about a tenth of the series; fewer values near the ends
+    noise   1.4826 x the median of |y_i - y_(i-1)| / sqrt(2): the spread of single values about a smooth curve
     fall    max s - the mean of the last w values, in units of noise sqrt(2 / w)
 
-The series has turned if the fall is at least `LEAST_FALL` and what follows the maximum has a falling trend (Mann and
-Kendall's test, one-sided, p < `TREND_LEVEL`). The turn is the last epoch at which s is within 4 noise sqrt(1 / w) of
-its maximum: a plateau ends where it is left, not at its highest point by chance.
+The series has turned if the fall is at least `LEAST_FALL` and the values after the maximum have a decreasing trend
+(one-sided Mann-Kendall test, p < `TREND_LEVEL`). The turning point is the last epoch at which s is within
+4 noise sqrt(1 / w) of its maximum: the end of a plateau rather than its highest point, which is arbitrary.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 LEAST_FALL = 5.0
-"""A series that only fluctuates falls by less than this from its own maximum in 99 of 100 cases."""
+"""A series of pure noise falls by less than this from its maximum in 99 of 100 cases."""
 TREND_LEVEL = 0.01
 WITHIN = 4.0
-"""The best of many smoothed values is above their level by chance: so many standard errors below it is no fall yet."""
+"""Standard errors below the maximum that still count as its level: the maximum of noisy values is biased upward."""
 LEAST_VALUES = 10
-"""Shorter series say nothing."""
+"""Minimum length of a series."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """Where a series turned, and from which level to which."""
+    """Turning point of a series, with its levels before and after."""
 
     epoch: float
-    """The last epoch at its best level."""
+    """Last epoch at the best level."""
     best: float
-    """The smoothed series at its best."""
+    """Best value of the smoothed series."""
     end: float
-    """The mean of its last values."""
+    """Mean of the last values."""
     fall: float
-    """How far it fell (or rose), in standard errors."""
+    """Size of the fall (or rise) in standard errors."""
     p_value: float
-    """Of the trend after the best value."""
+    """p-value of the trend after the best value."""
 
 
 def turning_point(epochs: ArrayLike, values: ArrayLike, up: bool = False) -> Turn | None:
-    """The point at which values [n] over epochs [n] turn down for good, or up; None if they do not."""
+    """The point at which values [n] over epochs [n] turn down (or up) permanently; None if they do not."""
     x, y = np.asarray(epochs, dtype=float), np.asarray(values, dtype=float)
     finite = np.isfinite(y)
     x, y = x[finite], (-y if up else y)[finite]
@@ -56,7 +56,7 @@ def turning_point(epochs: ArrayLike, values: ArrayLike, up: bool = False) -> Tur
     width = smoothing_width(n)
     level = smoothed(y, width)
     noise = neighbour_noise(y)
-    # Two equal series of rounded values have no noise at all; any fall is then one.
+    # Rounded values may have no noise at all; any fall is then significant.
     unit = max(noise, 1e-12 * max(1.0, float(np.abs(y).max())))
     best = int(level.argmax())
     end = float(y[-width:].mean())
@@ -72,20 +72,20 @@ def turning_point(epochs: ArrayLike, values: ArrayLike, up: bool = False) -> Tur
 
 
 def smoothing_width(n: int) -> int:
-    """About a tenth of the values, odd, at least three."""
+    """Smoothing width: odd, about a tenth of the n values, at least three."""
     return max(3, 2 * (n // 20) + 1)
 
 
 def smoothed(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """The running mean over `width` values around each; at the ends over as many as there are on both sides."""
+    """Centred running mean over `width` values; near the ends, over the widest symmetric window that fits."""
     half = width // 2
     total = np.concatenate([[0.0], np.cumsum(values)])
     place = np.arange(len(values))
     reach = np.minimum(half, np.minimum(place, len(values) - 1 - place))
-    found: NDArray[np.float64] = (total[place + reach + 1] - total[place - reach]) / (2 * reach + 1)
-    return found
+    means: NDArray[np.float64] = (total[place + reach + 1] - total[place - reach]) / (2 * reach + 1)
+    return means
 
 
 def neighbour_noise(values: NDArray[np.float64]) -> float:
-    """The standard deviation of single values about a slowly changing level, from differences of neighbours."""
+    """Standard deviation of single values about a slowly varying level, from differences of neighbours."""
     return float(1.4826 * np.median(np.abs(np.diff(values))) / math.sqrt(2))

@@ -1,7 +1,7 @@
-"""How much of the spread of scores comes from the hyperparameters and how much from the seed, with replicates.
+"""Variance components: how much of the variance of scores is due to hyperparameters and how much to the seed.
 
-One-way random effects: score_ij = mean + configuration_i + seed_ij. With mean squares between (MSB) and within (MSW)
-configurations of r_i replicates,
+One-way random-effects model: score_ij = mean + configuration_i + seed_ij. With mean squares between (MSB) and within
+(MSW) configurations of r_i replicates,
 
     seed variance = MSW,   hyperparameter variance = max(0, (MSB - MSW) / r0),   r0 = (N - sum r_i^2 / N) / (k - 1).
 """
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class VarianceParts:
-    """Variances of the scores of one arm."""
+    """Variance components of the scores of one arm."""
 
     hyperparameters: float
     seed: float
 
     @property
     def share(self) -> float:
-        """The hyperparameters' share of the whole; NaN if nothing varies."""
-        whole = self.hyperparameters + self.seed
-        return self.hyperparameters / whole if whole > 0 else float("nan")
+        """Share of the total variance due to hyperparameters; NaN if nothing varies."""
+        total = self.hyperparameters + self.seed
+        return self.hyperparameters / total if total > 0 else float("nan")
 
 
 def variance_parts(groups: list[NDArray[np.float64]]) -> VarianceParts | None:
-    """The parts for the scores of each configuration; None without two configurations or without any replicate."""
+    """Estimate the components from the scores of each configuration; None without replicates or two configurations."""
     filled = [np.asarray(group, dtype=float) for group in groups if len(group)]
     sizes = np.array([len(group) for group in filled], dtype=float)
     k, total = len(filled), float(sizes.sum())

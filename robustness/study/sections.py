@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from robustness.plugins import find_trainable
+from robustness.space.samplers import SAMPLERS
 from robustness.trial import DEFAULT_TRAINABLE
 
 Outcome = Literal["learned_nothing", "good"]
@@ -41,7 +42,7 @@ class Sampling(Section):
 
     @model_validator(mode="after")
     def _count_is_given(self) -> Sampling:
-        if self.configurations is None and self.strategy != "grid":
+        if self.configurations is None and not SAMPLERS[self.strategy].exhaustive:
             raise ValueError(f"configurations is missing: say how many the {self.strategy} strategy draws")
         return self
 

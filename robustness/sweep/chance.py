@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustness.metrics import metric_function
 from robustness.streams import NO_REPLICATE, Streams
 from robustness.study.study import Study
 from robustness.tasks import load_task
@@ -110,12 +111,9 @@ def extrapolated(scored: Sequence[Scored], evaluations: int, generator: np.rando
 
 def permuted(study: Study, evaluations: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """The best of so many scorings that know nothing, labels permuted between patients; shape [groups]."""
-    # Loads torch, which no other command that imports this module needs.
-    from robustness.trainables.classification.evaluation import measure
-
     split = load_task(study.task).validation
     groups = min(max(SCORINGS // evaluations, 200), 1000)
-    metric = measure(study.outcomes.metric)
+    metric = metric_function(study.outcomes.metric)
     return best_of_permuted(split.labels, split.patients, evaluations, groups, metric, generator)
 
 

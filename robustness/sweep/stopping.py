@@ -1,16 +1,16 @@
-r"""When a paired difference is decided: a confidence sequence that may be looked at after every pair.
+r"""Early stopping: a confidence sequence for a paired difference, valid when inspected after every pair.
 
-A pair shows +1 (only the first arm has the outcome), -1 (only the second) or 0. With discordance q = P(+1) + P(-1) and
+A pair scores +1 (only the first arm has the outcome), -1 (only the second) or 0. With discordance q = P(+1) + P(-1) and
 p = P(+1 | discordant) the difference is d = q (2p - 1). Under (q, p), after n pairs with b times +1 and c times -1,
 
     E1(p) = B(b + 1/2, c + 1/2) / B(1/2, 1/2) / (p^b (1 - p)^c)
     E2(q) = B(m + 1/2, n - m + 1/2) / B(1/2, 1/2) / (q^m (1 - q)^(n - m)),    m = b + c
 
-and E1 E2 are nonnegative martingales that start at 1, and so is M = E1 (1 + E2) / 2. By Ville's inequality M reaches
-1 / level at any time with at most the probability `level`. The confidence sequence is every d for which some (q, p)
-with that d has M < 1 / level; the half of M that leaves E2 out costs a decision about d = 0 only a factor of two.
+and E1 E2 are nonnegative martingales that start at 1, and so is M = E1 (1 + E2) / 2. By Ville's inequality M ever
+reaches 1 / level with probability at most `level`. The confidence sequence contains every d for which some (q, p) with
+that d has M < 1 / level; including E1 alone in M makes a decision about d = 0 cost only a factor of two.
 
-Only the longest finished prefix of the plan is looked at: trials that end early are not a fair sample.
+Only the longest finished prefix of the plan is used, because trials that finish early are not a random sample.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _HALF = float(betaln(0.5, 0.5))
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the pairs of the finished prefix say about the difference."""
+    """Evidence of the finished prefix of pairs about the difference."""
 
     pairs: int
     first_only: int
     second_only: int
     low: float
     high: float
-    """The confidence sequence for the difference, first arm minus second, at this look."""
+    """Current confidence sequence of the difference, first arm minus second."""
     decided: bool
     """Whether zero is excluded."""
 
@@ -50,14 +50,14 @@ def excludes_zero(pairs: int, first_only: int, second_only: int, level: float) -
     discordant = first_only + second_only
     if discordant == 0:
         return False
-    # E2 is least at the observed discordance.
+    # E2 is smallest at the observed discordance.
     log_e2 = _log_mixture(discordant, pairs - discordant, discordant / pairs)
     log_e1 = _log_mixture(first_only, second_only, 0.5)
     return bool(log_e1 + np.logaddexp(0.0, log_e2) - math.log(2) >= -math.log(level))
 
 
 def evidence(pairs: int, first_only: int, second_only: int, level: float) -> Evidence:
-    """The confidence sequence after so many pairs, to within 1/100."""
+    """Confidence sequence after `pairs` pairs, to within 1/100."""
     decided = excludes_zero(pairs, first_only, second_only, level)
     if pairs == 0:
         return Evidence(0, 0, 0, -1.0, 1.0, False)
@@ -69,13 +69,13 @@ def evidence(pairs: int, first_only: int, second_only: int, level: float) -> Evi
         log_e1 = _log_mixture_array(first_only, second_only, np.clip(p, 0.0, 1.0))
         log_e2 = _log_mixture_array(discordant, pairs - discordant, q)
         log_m = log_e1 + np.logaddexp(0.0, log_e2) - math.log(2)
-    # Beyond |d| = q there is no such p.
+    # No p exists for |d| > q.
     log_m = np.where((np.abs(d) <= q + 1e-12) & ~np.isnan(log_m), log_m, np.inf)
     kept = d[0][log_m.min(axis=0) < -math.log(level)]
     step = 2 / (_GRID - 1)
     low, high = (float(kept.min()) - step, float(kept.max()) + step) if kept.size else (-1.0, 1.0)
     if decided:
-        # The grid's own width must not contradict the exact decision.
+        # The resolution of the grid must not contradict the exact decision.
         low, high = (max(low, 0.0), high) if first_only > second_only else (low, min(high, 0.0))
     return Evidence(pairs, first_only, second_only, max(low, -1.0), min(high, 1.0), decided)
 
@@ -91,50 +91,50 @@ def _log_mixture_array(successes: int, failures: int, probability: NDArray[np.fl
 
 
 class StoppingRule:
-    """Watches the pairs in the plan's order; `decided` once the finished prefix excludes a difference of zero."""
+    """Follows the pairs in the plan's order; `decided` once the finished prefix excludes a difference of zero."""
 
     def __init__(self, pairs: int, level: float = 0.05, minimum_pairs: int = 1) -> None:
-        self._shown: list[int | str | None] = ["open"] * pairs
+        self._scores: list[int | str | None] = ["open"] * pairs
         self._level = level
         self._minimum = minimum_pairs
         self._prefix = 0
         self._counts = {1: 0, -1: 0, 0: 0}
         self.decided = False
 
-    def add(self, place: int, shows: int | None) -> bool:
-        """A pair of the plan ended and shows +1, 0 or -1, or None if it is left out; gives whether it is decided."""
-        self._shown[place] = shows
-        while not self.decided and self._prefix < len(self._shown):
-            shown = self._shown[self._prefix]
-            if isinstance(shown, str):
+    def add(self, place: int, score: int | None) -> bool:
+        """Record the score +1, 0 or -1 of a finished pair (None if it is excluded); return whether it is decided."""
+        self._scores[place] = score
+        while not self.decided and self._prefix < len(self._scores):
+            current = self._scores[self._prefix]
+            if isinstance(current, str):
                 break
             self._prefix += 1
-            if shown is None:
+            if current is None:
                 continue
-            self._counts[shown] += 1
-            # Once decided, nothing more is counted: the evidence stays that of the deciding look.
-            self.decided = self._looks() >= self._minimum and excludes_zero(*self._state(), self._level)
+            self._counts[current] += 1
+            # Counting stops with the decision, so the evidence remains that of the deciding pair.
+            self.decided = self._pairs() >= self._minimum and excludes_zero(*self._state(), self._level)
         return self.decided
 
     def evidence(self) -> Evidence:
-        """What the finished prefix says now, or said when it was decided."""
+        """Evidence of the finished prefix, frozen once it is decided."""
         return evidence(*self._state(), self._level)
 
-    def _looks(self) -> int:
+    def _pairs(self) -> int:
         return sum(self._counts.values())
 
     def _state(self) -> tuple[int, int, int]:
-        return self._looks(), self._counts[1], self._counts[-1]
+        return self._pairs(), self._counts[1], self._counts[-1]
 
 
 def pair_shows(first: bool | None, second: bool | None) -> int | None:
-    """What a pair shows: +1 if only the first arm has the outcome, -1 if only the second; None if one is left out."""
+    """Score of a pair: +1 if only the first arm has the outcome, -1 if only the second; None if one is excluded."""
     return None if first is None or second is None else int(first) - int(second)
 
 
-def first_decision(shown: Iterable[int], level: float, minimum_pairs: int = 1) -> int | None:
-    """After how many pairs, in order, the difference is decided; None if it never is."""
-    values = list(shown)
+def first_decision(scores: Iterable[int], level: float, minimum_pairs: int = 1) -> int | None:
+    """Number of pairs, in order, after which the difference is decided; None if it never is."""
+    values = list(scores)
     rule = StoppingRule(len(values), level, minimum_pairs)
     for place, value in enumerate(values):
         if rule.add(place, value):

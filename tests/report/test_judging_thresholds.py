@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from robustness.metrics import multiclass_auc
 from robustness.statistics.thresholds import upper_point
 from robustness.sweep.chance import best_of_permuted
-from robustness.trainables.classification.evaluation import auc
 
 LABELS = np.array([1, 1, 0, 0, 1, 0, 0, 1])
 PATIENTS = np.array([7, 7, 7, 2, 3, 3, 9, 9])
@@ -31,7 +31,7 @@ def every_permutation() -> list[float]:
             labels[PATIENTS == 3], labels[PATIENTS == 9] = LABELS[PATIENTS == 9], LABELS[PATIENTS == 3]
         for order in itertools.permutations([0.1, 0.3, 0.5, 0.7]):
             scores = np.array(order)[which]
-            found.append(auc(labels, np.stack([1 - scores, scores], axis=1)))
+            found.append(multiclass_auc(labels, np.stack([1 - scores, scores], axis=1)))
     return found
 
 
@@ -39,7 +39,7 @@ def every_permutation() -> list[float]:
 def test_the_permutation_threshold_is_that_of_every_permutation_by_patient(evaluations: int) -> None:
     every = every_permutation()
     best = [max(chosen) for chosen in itertools.product(every, repeat=evaluations)]
-    drawn = best_of_permuted(LABELS, PATIENTS, evaluations, 3000, auc, np.random.default_rng(0))
+    drawn = best_of_permuted(LABELS, PATIENTS, evaluations, 3000, multiclass_auc, np.random.default_rng(0))
     assert drawn.mean() == pytest.approx(np.mean(best), abs=0.01)
     for value in np.unique(best):
         assert np.mean(drawn <= value + 1e-9) == pytest.approx(np.mean(np.array(best) <= value + 1e-9), abs=0.03)

@@ -1,4 +1,4 @@
-"""Conditions are worked out as arithmetic says, and nothing but arithmetic can be said."""
+"""Conditions evaluate like arithmetic, and allow nothing else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def holds(text: str) -> bool:
         ("true and not false", True),
     ],
 )
-def test_a_condition_says_what_arithmetic_says(text: str, expected: bool) -> None:
+def test_a_condition_evaluates_like_arithmetic(text: str, expected: bool) -> None:
     assert holds(text) is expected
 
 
@@ -114,14 +114,14 @@ def test_any_composed_condition_agrees_with_the_same_composition_of_functions(ma
         "lambda: 1",
     ],
 )
-def test_whatever_is_more_than_arithmetic_is_refused_in_one_line(text: str) -> None:
+def test_anything_beyond_arithmetic_is_rejected_in_one_line(text: str) -> None:
     with pytest.raises(SearchSpaceError, match="where") as caught:
         read_condition(text, NAMES)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [None, 3, True, ["a"], {"a": 1}])
-def test_a_condition_that_is_no_text_is_refused(value: object) -> None:
+def test_a_condition_must_be_a_string(value: object) -> None:
     with pytest.raises(SearchSpaceError, match="is not a condition"):
         read_condition(value, NAMES)
 
@@ -130,13 +130,13 @@ def test_a_condition_that_is_no_text_is_refused(value: object) -> None:
     "text",
     ["a", "a + 1", "optimizer < 3", "optimizer * 2 == 4", "a / (a - 3) > 1", "a and b", "not a", "momentum > 0.5"],
 )
-def test_what_makes_no_sense_for_a_configuration_is_refused_with_the_condition(text: str) -> None:
+def test_a_condition_that_cannot_be_evaluated_is_named_in_the_error(text: str) -> None:
     with pytest.raises(SearchSpaceError, match="where") as caught:
         holds(text)
     assert text in str(caught.value)
 
 
-def test_an_unknown_option_is_named_with_the_nearest() -> None:
+def test_an_unknown_option_is_named_with_the_closest_match() -> None:
     with pytest.raises(SearchSpaceError, match="'optimiser'; did you mean 'optimizer'"):
         read_condition("optimiser == 'sgd'", NAMES)
 
@@ -146,6 +146,6 @@ def test_a_choice_without_quotes_gets_a_hint() -> None:
         read_condition("optimizer == sgd", NAMES, ["sgd", "adam"])
 
 
-def test_an_option_that_is_not_there_can_be_guarded() -> None:
+def test_an_option_that_is_not_set_can_be_guarded() -> None:
     assert read_condition("optimizer == 'sgd' or momentum > 0.5", NAMES).holds(VALUES)
     assert not read_condition("optimizer != 'sgd' and momentum > 0.5", NAMES).holds(VALUES)

@@ -12,7 +12,7 @@ SCORES = [0.5, 0.62, 0.62, 0.7, 0.71, 0.83, 0.9]
 
 
 @pytest.mark.parametrize("size", range(1, 8))
-def test_the_expected_best_is_the_mean_over_every_choice_of_trials(size: int) -> None:
+def test_the_expected_best_is_the_mean_over_all_subsets_of_trials(size: int) -> None:
     brute = np.mean([max(chosen) for chosen in itertools.combinations(SCORES, size)])
     assert expected_best(SCORES, [size])[0] == pytest.approx(brute, abs=1e-12)
 
@@ -23,15 +23,15 @@ def test_the_order_of_trials_does_not_matter() -> None:
 
 def test_many_trials_lose_no_precision() -> None:
     values = np.random.default_rng(0).random(5000)
-    found = expected_best(values, [1, 2, 5000])
-    assert found[0] == pytest.approx(values.mean(), abs=1e-9)
-    assert found[2] == pytest.approx(values.max(), abs=1e-9)
+    best = expected_best(values, [1, 2, 5000])
+    assert best[0] == pytest.approx(values.mean(), abs=1e-9)
+    assert best[2] == pytest.approx(values.max(), abs=1e-9)
     ordered = np.sort(values)
     exact = sum(x * 2 * i for i, x in enumerate(ordered)) / (5000 * 4999)
-    assert found[1] == pytest.approx(exact, abs=1e-9)
+    assert best[1] == pytest.approx(exact, abs=1e-9)
 
 
-def test_the_band_is_the_spread_over_resampled_configurations() -> None:
+def test_the_band_consists_of_quantiles_over_resampled_configurations() -> None:
     rng = np.random.default_rng(2)
     groups = [rng.random(3) for _ in range(25)]
     sizes = [1, 4, 10]
@@ -53,13 +53,13 @@ def test_configurations_with_missing_replicates_still_have_a_band() -> None:
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.08, 0.11, 0.44, 0.5, 0.9, 0.99, 1.0])
-def test_trials_needed_in_an_endless_space_is_the_first_number_that_reaches_the_chance(fraction: float) -> None:
+def test_trials_needed_in_an_infinite_space_is_the_first_number_to_reach_the_probability(fraction: float) -> None:
     brute = next(n for n in itertools.count(1) if 1 - (1 - fraction) ** n >= 0.9 - 1e-12)
     assert trials_needed(fraction) == brute
 
 
 @pytest.mark.parametrize(("good", "population"), [(1, 10), (3, 20), (63, 576), (10, 10), (1, 1)])
-def test_trials_needed_in_a_finite_space_counts_draws_without_repeats(good: int, population: int) -> None:
+def test_trials_needed_in_a_finite_space_assumes_draws_without_replacement(good: int, population: int) -> None:
     brute = next(
         n
         for n in range(1, population + 1)
@@ -68,13 +68,13 @@ def test_trials_needed_in_a_finite_space_counts_draws_without_repeats(good: int,
     assert trials_needed(good / population, population) == brute
 
 
-def test_nothing_good_is_never_reached() -> None:
+def test_no_number_of_trials_suffices_if_none_is_good() -> None:
     assert trials_needed(0.0) is None
     assert trials_needed(0.0, 50) is None
     assert trials_needed(math.nan) is None
 
 
-def test_sizes_go_from_one_to_all() -> None:
+def test_budget_sizes_range_from_one_to_all_trials() -> None:
     assert budget_sizes(0) == []
     assert budget_sizes(1) == [1]
     assert budget_sizes(30) == sorted(set(budget_sizes(30)))

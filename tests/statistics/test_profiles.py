@@ -8,7 +8,7 @@ from robustness.statistics.profiles import above, area, profile_band
 SCORES = [0.52, 0.61, 0.61, 0.7, 0.83, 0.95, 0.5]
 
 
-def test_a_profile_counts_the_trials_above_every_threshold() -> None:
+def test_a_profile_counts_the_trials_above_each_threshold() -> None:
     grid = np.linspace(0.5, 1.0, 51)
     counted = [sum(score > limit for score in SCORES) / len(SCORES) for limit in grid]
     assert above(SCORES, grid).mean(axis=0) == pytest.approx(counted)
@@ -20,48 +20,48 @@ def test_the_area_of_a_profile_is_its_integral() -> None:
     assert area(SCORES, 0.5, 1.0).mean() == pytest.approx(integral, abs=1e-5)
 
 
-def test_scores_beyond_the_range_count_up_to_its_ends() -> None:
+def test_scores_outside_the_range_are_clipped_to_it() -> None:
     assert area([0.3, 1.2], 0.5, 1.0).tolist() == [0.0, 1.0]
 
 
-def test_the_band_holds_at_all_thresholds_at_once() -> None:
+def test_the_band_covers_all_thresholds_simultaneously() -> None:
     grid = np.linspace(0.5, 1.0, 41)
     truth = 1 - np.clip((grid - 0.5) / 0.5, 0, 1)
     rng = np.random.default_rng(0)
-    held = []
+    covered = []
     for _ in range(300):
         band = profile_band(above(0.5 + 0.5 * rng.random(60), grid), draws=400)
-        held.append(bool(np.all((band.low <= truth) & (truth <= band.high))))
-    assert 0.92 <= np.mean(held) <= 0.99
+        covered.append(bool(np.all((band.low <= truth) & (truth <= band.high))))
+    assert 0.92 <= np.mean(covered) <= 0.99
 
 
-def test_the_band_of_a_difference_holds_at_all_thresholds_at_once() -> None:
+def test_the_band_of_a_difference_covers_all_thresholds_simultaneously() -> None:
     grid = np.linspace(0.5, 1.0, 41)
     rng = np.random.default_rng(1)
-    held = []
+    covered = []
     for _ in range(200):
         configuration = rng.random(60)
         first = 0.5 + 0.5 * np.clip(configuration + 0.1 * rng.normal(size=60), 0, 1)
         second = 0.5 + 0.5 * np.clip(configuration + 0.1 * rng.normal(size=60), 0, 1)
         band = profile_band(above(first, grid) - above(second, grid), lowest=-1.0, draws=400)
-        held.append(bool(np.all((band.low <= 0) & (band.high >= 0))))
-    assert np.mean(held) >= 0.92
+        covered.append(bool(np.all((band.low <= 0) & (band.high >= 0))))
+    assert np.mean(covered) >= 0.92
 
 
-def test_few_configurations_get_the_bound_that_needs_no_bootstrap() -> None:
+def test_few_configurations_have_a_bound_that_needs_no_bootstrap() -> None:
     band = profile_band(above([0.7], np.array([0.6, 0.8])))
     assert band.low.tolist() == [0.0, 0.0]
     assert band.high.tolist() == [1.0, 1.0]
 
 
-def test_a_whole_space_has_no_band() -> None:
+def test_a_fully_sampled_space_has_a_band_of_zero_width() -> None:
     band = profile_band(above(np.linspace(0.5, 1, 20), np.linspace(0.5, 1, 9)), population=20)
     assert np.array_equal(band.low, band.middle)
     assert np.array_equal(band.high, band.middle)
 
 
-def test_replicates_make_no_configuration_count_twice() -> None:
-    """Three replicates that agree say no more than one."""
+def test_replicates_do_not_make_a_configuration_count_twice() -> None:
+    """Three replicates that agree carry no more information than one."""
     grid = np.linspace(0.5, 1.0, 11)
     scores = np.linspace(0.5, 1.0, 30)
     once = profile_band(above(scores, grid))

@@ -20,7 +20,7 @@ FRACTIONS = (0.0, 0.1, 0.3, 0.5)
 
 
 def brute_force_auc(labels: NDArray[np.int64], scores: NDArray[np.float64]) -> float:
-    """Over all pairs of a positive and a negative."""
+    """AUC by comparing every positive with every negative."""
     positive, negative = scores[labels == 1], scores[labels == 0]
     if not len(positive) or not len(negative):
         return math.nan
@@ -30,33 +30,33 @@ def brute_force_auc(labels: NDArray[np.int64], scores: NDArray[np.float64]) -> f
 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 40))
-def test_a_resample_has_the_auc_of_the_pictures_repeated_as_often(seed: int, count: int) -> None:
+def test_a_resample_has_the_auc_of_the_images_repeated_by_their_weights(seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 2, count)
     scores = rng.integers(0, 8, count) / 8  # with ties
     uncertainty = rng.permutation(count).astype(float)
     weights = np.concatenate([np.ones((1, count)), rng.integers(0, 4, (5, count))])
     both = np.stack([1 - scores, scores], axis=1)
-    found = referred_aucs(labels, both, uncertainty, FRACTIONS, weights)
-    np.testing.assert_allclose(found[0], metrics.referral_curve(labels, scores, uncertainty, FRACTIONS), atol=1e-12)
-    for row, own in enumerate(weights.astype(int)):
-        surest = np.argsort(np.repeat(uncertainty, own), kind="stable")
-        repeated, values = np.repeat(labels, own)[surest], np.repeat(scores, own)[surest]
+    aucs = referred_aucs(labels, both, uncertainty, FRACTIONS, weights)
+    np.testing.assert_allclose(aucs[0], metrics.referral_curve(labels, scores, uncertainty, FRACTIONS), atol=1e-12)
+    for row, counts in enumerate(weights.astype(int)):
+        surest = np.argsort(np.repeat(uncertainty, counts), kind="stable")
+        repeated, values = np.repeat(labels, counts)[surest], np.repeat(scores, counts)[surest]
         for place, fraction in enumerate(FRACTIONS):
             kept = len(repeated) - math.floor(fraction * len(repeated) + 1e-9)
             expected = brute_force_auc(repeated[:kept], values[:kept])
-            np.testing.assert_allclose(found[row, place], expected, atol=1e-12)
+            np.testing.assert_allclose(aucs[row, place], expected, atol=1e-12)
 
 
-def test_with_more_classes_it_is_the_mean_of_each_class_against_the_rest() -> None:
+def test_with_more_than_two_classes_it_is_the_mean_one_vs_rest_auc() -> None:
     rng = np.random.default_rng(0)
     labels, probabilities = rng.integers(0, 3, 50), rng.dirichlet((1, 1, 1), 50)
-    found = referred_aucs(labels, probabilities, np.zeros(50), (0.0,), np.ones((1, 50)))
+    aucs = referred_aucs(labels, probabilities, np.zeros(50), (0.0,), np.ones((1, 50)))
     each = [brute_force_auc((labels == c).astype(int), probabilities[:, c]) for c in range(3)]
-    assert found[0, 0] == pytest.approx(np.mean(each))
+    assert aucs[0, 0] == pytest.approx(np.mean(each))
 
 
-def test_the_error_is_that_of_the_plain_bootstrap_by_patient() -> None:
+def test_the_standard_error_agrees_with_a_plain_bootstrap_over_patients() -> None:
     rng = np.random.default_rng(1)
     labels, patients = rng.integers(0, 2, 80), np.arange(80) // 2
     scores, uncertainty = labels + rng.normal(0, 1, 80), rng.random(80)
@@ -73,36 +73,36 @@ def test_the_error_is_that_of_the_plain_bootstrap_by_patient() -> None:
     assert ours == pytest.approx(theirs, rel=0.1)
 
 
-def test_without_the_pictures_chance_a_difference_is_welchs_test() -> None:
+def test_without_sampling_error_of_images_the_difference_is_welchs_test() -> None:
     first, second = [0.91, 0.93, 0.90, 0.95], [0.85, 0.88, 0.80]
-    found = difference_of_means(first, second, np.full(100, 0.05))
+    result = difference_of_means(first, second, np.full(100, 0.05))
     welch = stats.ttest_ind(first, second, equal_var=False)
-    ends = welch.confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
-    assert found.p_value == pytest.approx(welch.pvalue)
-    assert found.models_error == pytest.approx(math.hypot(stats.sem(first), stats.sem(second)))
-    assert found.pictures_error == pytest.approx(0.0, abs=1e-12)
+    expected = welch.confidence_interval(0.95)
+    assert (result.low, result.high) == pytest.approx((expected.low, expected.high))
+    assert result.p_value == pytest.approx(welch.pvalue)
+    assert result.models_error == pytest.approx(math.hypot(stats.sem(first), stats.sem(second)))
+    assert result.pictures_error == pytest.approx(0.0, abs=1e-12)
 
 
-def test_one_model_an_arm_leaves_the_pictures_chance_alone() -> None:
+def test_with_one_model_per_arm_only_the_sampling_error_of_images_remains() -> None:
     resampled = np.random.default_rng(0).normal(0.05, 0.02, 1000)
-    found = difference_of_means([0.9], [0.85], resampled)
-    assert found.low == pytest.approx(0.05 - 1.959964 * resampled.std(ddof=1))
-    assert math.isnan(found.models_error)
+    result = difference_of_means([0.9], [0.85], resampled)
+    assert result.low == pytest.approx(0.05 - 1.959964 * resampled.std(ddof=1))
+    assert math.isnan(result.models_error)
     assert math.isnan(between([0.9]))
-    nothing = difference_of_means([0.9], [0.85], [math.nan, 0.0])
-    assert math.isnan(nothing.low)
-    assert nothing.difference == pytest.approx(0.05)
+    undefined = difference_of_means([0.9], [0.85], [math.nan, 0.0])
+    assert math.isnan(undefined.low)
+    assert undefined.difference == pytest.approx(0.05)
 
 
-def test_buckets_of_independent_pictures_have_wilsons_interval() -> None:
+def test_buckets_of_independent_images_have_wilsons_interval() -> None:
     rng = np.random.default_rng(3)
     probabilities = rng.random((1, 500))
     events = rng.random((1, 500)) < probabilities
-    found = calibration_buckets(events, probabilities, np.arange(500))
-    assert [bucket.lower for bucket in found] == pytest.approx(np.arange(10) / 10)
-    assert sum(bucket.count for bucket in found) == 500
-    for bucket in found:
+    buckets = calibration_buckets(events, probabilities, np.arange(500))
+    assert [bucket.lower for bucket in buckets] == pytest.approx(np.arange(10) / 10)
+    assert sum(bucket.count for bucket in buckets) == 500
+    for bucket in buckets:
         inside = (probabilities >= bucket.lower - 1e-12) & (probabilities < bucket.lower + 0.1 - 1e-12)
         assert bucket.share == pytest.approx(events[inside].mean())
         assert bucket.probability == pytest.approx(probabilities[inside].mean())
@@ -110,16 +110,16 @@ def test_buckets_of_independent_pictures_have_wilsons_interval() -> None:
         assert (bucket.low, bucket.high) == pytest.approx((expected.low, expected.high))
 
 
-def test_what_is_said_twice_of_a_patient_makes_a_bucket_no_surer() -> None:
+def test_repeated_predictions_for_a_patient_do_not_narrow_the_interval() -> None:
     probabilities = np.full((1, 40), 0.35)
     events = np.arange(40)[None] % 3 == 0
     once = calibration_buckets(events, probabilities, np.arange(40))[0]
     by_two_models = calibration_buckets(np.tile(events, (2, 1)), np.tile(probabilities, (2, 1)), np.arange(40))[0]
-    two_pictures = calibration_buckets(
+    two_images = calibration_buckets(
         np.repeat(events, 2, axis=1), np.repeat(probabilities, 2, axis=1), np.arange(80) // 2
     )[0]
-    assert by_two_models.count == two_pictures.count == 2 * once.count
-    for other in (by_two_models, two_pictures):
+    assert by_two_models.count == two_images.count == 2 * once.count
+    for other in (by_two_models, two_images):
         assert (other.low, other.high) == pytest.approx((once.low, once.high))
     certain = calibration_buckets(np.ones((1, 6)), np.full((1, 6), 0.95), np.arange(6) // 2)[0]
     assert certain.low == pytest.approx(wilson(1.0, 3).low)

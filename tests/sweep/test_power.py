@@ -1,4 +1,4 @@
-"""Sample sizes, against enumeration of every table of four counts."""
+"""Sample sizes, checked by enumerating all 2 x 2 tables."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ def test_power_equals_the_sum_over_all_tables(pairs: int, difference: float, dis
     assert mcnemar_power(pairs, difference, discordance) == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_level_is_kept() -> None:
+def test_the_test_keeps_its_level() -> None:
     assert all(mcnemar_power(pairs, 0.0, 0.5) <= 0.05 for pairs in range(1, 120))
 
 
-def test_the_smallest_difference_is_found_by_enumeration_too() -> None:
+def test_the_smallest_difference_agrees_with_enumeration() -> None:
     smallest = smallest_difference(30, 0.5)
     assert smallest is not None
     assert power_by_enumeration(30, smallest, 0.5) >= 0.8
     assert power_by_enumeration(30, smallest - 0.002, 0.5) < 0.8
 
 
-def test_a_difference_beyond_the_discordance_is_of_one_sign() -> None:
+def test_a_difference_beyond_the_discordance_raises_the_discordance() -> None:
     smallest = smallest_difference(12, 0.5)
     assert smallest is not None
     assert smallest > 0.5
     assert power_by_enumeration(12, smallest, smallest) >= 0.8
 
 
-def test_fewer_than_six_pairs_can_show_nothing() -> None:
+def test_fewer_than_six_pairs_cannot_detect_any_difference() -> None:
     assert smallest_difference(5) is None
     assert smallest_difference(6) is not None
 
@@ -63,13 +63,13 @@ def test_the_pairs_needed_are_just_enough(difference: float, discordance: float)
     assert power_by_enumeration(needed - 1, difference, max(difference, discordance)) < 0.8
 
 
-def test_what_no_study_could_show_has_no_number() -> None:
+def test_a_difference_too_small_for_any_study_has_no_sample_size() -> None:
     assert pairs_needed(0.0001) is None
 
 
 def test_the_line_states_its_numbers_and_its_assumption() -> None:
     line = sample_size_line(86, "learned_nothing", 0.2)
-    assert line.startswith("86 pairs find a difference of 0.22 or more with 80 % power")
+    assert line.startswith("86 pairs detect a difference of 0.22 or more with 80 % power")
     assert "a difference of 0.20 needs 103 pairs" in line
     assert "McNemar" in line
     assert "50 % of the pairs" in line

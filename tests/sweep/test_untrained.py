@@ -10,12 +10,12 @@ from scipy.stats import norm
 from support.trials import SMALL_TASK
 
 from robustness.execution.inline import InlineExecutor
+from robustness.metrics import multiclass_auc
 from robustness.study.loading import load_study
 from robustness.study.study import Study
 from robustness.sweep.chance import Scored, best_of_permuted, extrapolated
 from robustness.sweep.plan import Plan, make_plan
 from robustness.sweep.untrained import NETWORKS, chosen, untrained_note
-from robustness.trainables.classification.evaluation import auc
 from robustness.trainables.classification.training import Run
 
 
@@ -93,8 +93,8 @@ def test_the_best_of_noisy_evaluations_is_that_of_a_normal_maximum() -> None:
 
 def test_pictures_of_one_patient_make_luck_wider() -> None:
     labels = np.repeat([0, 1], 100)
-    alone = best_of_permuted(labels, np.arange(200), 5, 300, auc, np.random.default_rng(2))
-    fours = best_of_permuted(labels, np.arange(200) // 4, 5, 300, auc, np.random.default_rng(2))
+    alone = best_of_permuted(labels, np.arange(200), 5, 300, multiclass_auc, np.random.default_rng(2))
+    fours = best_of_permuted(labels, np.arange(200) // 4, 5, 300, multiclass_auc, np.random.default_rng(2))
     # The AUC of a random scoring of n against n has the variance (2n + 1) / 12 n^2; four at a time quarter n.
     single = 0.5 + np.sqrt(201 / 120_000) * norm.ppf(np.random.default_rng(3).random((300, 5)).max(axis=1))
     assert np.quantile(alone, 0.9) == pytest.approx(np.quantile(single, 0.9), abs=0.02)

@@ -37,21 +37,8 @@ def scores(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> dict[str, 
     """AUC, accuracy, NLL and calibration error of the predictive mean of probabilities [draws, n, classes]."""
     mean = metrics.predictive_mean(probabilities)
     return {
-        "auc": auc(labels, mean),
+        "auc": metrics.multiclass_auc(labels, mean),
         "accuracy": metrics.accuracy(labels, mean),
         "nll": metrics.nll(labels, mean),
         "calibration_error": metrics.expected_calibration_error(labels, mean),
     }
-
-
-def auc(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> float:
-    """The AUC of class 1, or with more than two classes the mean AUC of each class against the rest."""
-    classes = probabilities.shape[1]
-    if classes == 2:
-        return metrics.auc(labels, probabilities[:, 1])
-    return float(np.mean([metrics.auc(labels == c, probabilities[:, c]) for c in range(classes)]))
-
-
-def measure(metric: str) -> Callable[[NDArray[np.int64], NDArray[Any]], float]:
-    """Return the function of labels [n] and mean probabilities [n, classes] behind a study's metric."""
-    return auc if metric.endswith("auc") else metrics.accuracy

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from robustness import metrics
 from robustness.errors import StudyFileError
+from robustness.metrics import multiclass_auc
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.checkpoints import epochs_of
-from robustness.trainables.classification.evaluation import auc, predict, scores
+from robustness.trainables.classification.evaluation import predict, scores
 from robustness.trainables.classification.saved_model import FinalModel, evaluation_noise, load_model, save_predictions
 from robustness.trainables.classification.training import Run
 from robustness.trial import EpochResult, Trial
@@ -100,7 +101,7 @@ def measures_on_test(
 
 def referred_auc(labels: NDArray[Any], mean: NDArray[Any], uncertainty: NDArray[Any], fraction: float) -> float:
     """The AUC of what is left once this fraction, the most uncertain, has been referred."""
-    return float(metrics.referral_curve(labels, mean, uncertainty, (fraction,), auc)[0])
+    return float(metrics.referral_curve(labels, mean, uncertainty, (fraction,), multiclass_auc)[0])
 
 
 def model_of(run: Run, result: EpochResult) -> FinalModel:

@@ -28,9 +28,6 @@ from robustness.trainables.hyperparameters import always_given, check_hyperparam
 from robustness.trainables.models import MODELS, check_model
 from robustness.validation import shown
 
-METRICS = ("validation_auc", "validation_accuracy", "train_auc", "train_accuracy")
-"""The measures by which an epoch can be judged: between 0 and 1, higher is better."""
-
 
 def check(study: Study, check_data: bool = True) -> Study:
     """Return the study with all training options filled in; raises if a section is missing or does not fit."""

@@ -18,12 +18,13 @@ from robustness.bnn.precision import forward_precision
 from robustness.errors import Diverged
 from robustness.methods import find_method, read_method_options
 from robustness.methods.method import Schedule, Setting
+from robustness.metrics import multiclass_auc
 from robustness.streams import Streams
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.checkpoints import epochs_of
 from robustness.trainables.classification.devices import pick_device, to_device
-from robustness.trainables.classification.evaluation import auc, predict, scores
+from robustness.trainables.classification.evaluation import predict, scores
 from robustness.trainables.classification.gradient_noise import gradient_sd
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
@@ -149,7 +150,10 @@ class Run:
         means = (torch.stack(terms).double().sum(0) / len(self.train_set)).tolist()
         given, mean = torch.cat(labels).cpu().numpy(), torch.cat(probabilities).cpu().numpy()
         accuracy = float((mean.argmax(1) == given).mean())
-        return dict(zip(names, means, strict=True)) | {"train_auc": auc(given, mean), "train_accuracy": accuracy}
+        return dict(zip(names, means, strict=True)) | {
+            "train_auc": multiclass_auc(given, mean),
+            "train_accuracy": accuracy,
+        }
 
     def step(self, images: Tensor, labels: Tensor, epoch: int, step: int, pretraining: bool) -> tuple[Loss, Tensor]:
         """One step of the optimiser; gives the detached loss and the mean probabilities [batch, classes]."""

@@ -12,11 +12,11 @@ import torch
 from robustness.bnn.ensemble import Ensemble
 from robustness.methods import find_method, read_method_options
 from robustness.methods.method import Setting
+from robustness.metrics import metric_function
 from robustness.streams import NO_REPLICATE, Streams
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.devices import pick_device
-from robustness.trainables.classification.evaluation import measure
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.options import read_training
 from robustness.trainables.models import blueprint
@@ -46,7 +46,7 @@ def _score(trial: Trial, stream: int) -> list[float]:
             weights = ensemble.sample(1, StreamNoise(streams, (draw,), "evaluation", device))
             logits = torch.cat([ensemble.logits(batch, weights) for batch in batches], dim=1)
             draws.append(logits.softmax(-1).mean(0).float().cpu().numpy())
-    metric = measure(trial.metric)
+    metric = metric_function(trial.metric)
     labels = data.validation.labels
     alone = [metric(labels, draw) for draw in draws]
     return [alone[0], alone[-1], metric(labels, np.mean(draws, axis=0))]

@@ -69,7 +69,7 @@ def test_the_bundled_study_has_the_paper_s_dimensions() -> None:
         ({"task": {"name": "retinopathy"}}, r"task\.name"),
         ({"training": {"sample": 5}}, r"training\.sample: .*samples"),
         ({"training": {"samples": 1}}, r"training\.samples"),
-        ({"arms": ["mfvi_scaled"]}, "mfvi_scaled.*there are: mfvi, radial"),
+        ({"arms": ["mfvi_scaled"]}, "mfvi_scaled.*choose from: mfvi, radial"),
         ({"arms": [{"name": "mfvi", "initial_roh": 1}]}, "initial_roh.*initial_rho"),
         ({"space": BUBBLE["space"] | {"layer": "convolutoin"}}, r"space\.layer: must be one of convolution, linear"),
         ({"space": {"layer": "linear", "initial_rho": -2, "inputs": 3}}, r"space\.outputs: is missing"),
