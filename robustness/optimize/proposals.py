@@ -25,6 +25,7 @@ from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
 from robustness.errors import SearchSpaceError
+from robustness.metrics import METRICS
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
 from robustness.space.space import Configuration, Space
 from robustness.study.sections import Search
