@@ -17,7 +17,7 @@ def test_doctor_lists_what_the_machine_has(capsys: pytest.CaptureFixture[str]) -
     shown = capsys.readouterr().out
     for word in ("python", "torch", "ray", "optuna", "sqlalchemy", "store", "cores"):
         assert word in shown
-    assert (code == 0) == ("nothing is wrong" in shown)
+    assert (code == 0) == ("no problems found" in shown)
 
 
 def test_doctor_says_what_is_wrong_with_a_store_and_makes_no_file(
