@@ -9,7 +9,7 @@ from robustness.cli import DONE
 from robustness.importing.imported_study import Columns, read_runs
 from robustness.store import open_store
 from robustness.study.arms import check_label
-from robustness.sweep.progress import number_of
+from robustness.sweep.progress import plural
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
                 writer.ended(result.key, result.status, result.metric, number, seconds=result.seconds)
     configurations = len({trial.configuration for trial in study.trials})
     print(
-        f"imported {number_of(len(study.runs), 'run')} of {number_of(len(study.arms), 'arm')} "
-        f"({', '.join(study.arms)}) in {number_of(configurations, 'configuration')}"
+        f"imported {plural(len(study.runs), 'run')} of {plural(len(study.arms), 'arm')} "
+        f"({', '.join(study.arms)}) in {plural(configurations, 'configuration')}"
     )
     print(f"write the report with: robustness report {study.name}")
     return DONE

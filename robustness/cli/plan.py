@@ -14,6 +14,7 @@ from robustness.optimize.plan import plan_search
 from robustness.study.study import Study, load_study
 from robustness.sweep.plan import Plan, make_plan
 from robustness.sweep.power import DISCORDANCE, sample_size_line
+from robustness.sweep.progress import plural
 
 ROWS = 100
 """Longer tables are cut; --json prints all rows."""
@@ -49,8 +50,8 @@ def _print_search(study: Study, as_json: bool) -> None:
         return
     _print_name(study)
     for arm in plan["arms"]:
-        runs = f"made of models of {arm['made_of']}" if arm["made_of"] else f"{arm['runs']} runs"
-        finals = f", {arm['final_models']} final models" if arm["final_models"] else ""
+        runs = f"made of models of {arm['made_of']}" if arm["made_of"] else plural(arm["runs"], "run")
+        finals = f", {plural(arm['final_models'], 'final model')}" if arm["final_models"] else ""
         options = "; ".join(f"{name} {values}" for name, values in arm["space"].items())
         print(f"{arm['arm']}: {runs}{finals}" + (f": {options}" if options else ""))
     print(

@@ -13,7 +13,7 @@ from robustness.errors import StoreError
 from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor
 from robustness.store.study_store import StudyStore
-from robustness.sweep.progress import number_of
+from robustness.sweep.progress import plural
 from robustness.trial import NO_RESULT, PENDING, Status
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run_study(
         return INCOMPLETE
     counts = store.counts()
     if interruption():
-        unfinished = number_of(sum(counts.get(status, 0) for status in PENDING), "trial")
+        unfinished = plural(sum(counts.get(status, 0) for status in PENDING), "trial")
         print(f"interrupted with {unfinished} unfinished; resume with: {resume_line(arguments)}", file=sys.stderr)
         return INTERRUPTED
     _report(arguments, store, print_results)
@@ -64,7 +64,7 @@ def run_study(
         *others, last = (DID[status] for status in failures)
         retry = ", `--retry` reruns them" if arguments.command == "sweep" else ""
         print(
-            f"{number_of(failed, 'trial')} {', '.join(others)} or {last}: "
+            f"{plural(failed, 'trial')} {', '.join(others)} or {last}: "
             f"`robustness status {store.name}` lists them{retry}",
             file=sys.stderr,
         )

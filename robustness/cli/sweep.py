@@ -20,7 +20,7 @@ from robustness.store.study_store import StudyStore
 from robustness.study.study import Study, load_study
 from robustness.sweep.outcomes import UNTRAINED_NOTE
 from robustness.sweep.plan import Plan, make_plan
-from robustness.sweep.progress import SweepProgress, number_of
+from robustness.sweep.progress import SweepProgress, plural
 from robustness.sweep.sweep import STOPPED_NOTE, read_keys, sweep, terms_of
 from robustness.sweep.untrained import untrained_note
 from robustness.sweep.winners import plan_winners
@@ -66,7 +66,7 @@ def _reopen(store: StudyStore, quiet: bool) -> None:
         pass  # Saves results that the last sweep could not write.
     count = store.reopen(NO_RESULT)
     if not quiet:
-        print(f"{number_of(count, 'trial')} to rerun", file=sys.stderr, flush=True)
+        print(f"{plural(count, 'trial')} to rerun", file=sys.stderr, flush=True)
 
 
 def _sweep(

@@ -94,7 +94,7 @@ class Progress(ABC):
     def line(self) -> str:
         """The whole state in one line."""
         tallies = " and ".join(f"{ended} of {planned} {noun}" for noun, (ended, planned) in self.tallies().items())
-        now = [f"{self.study}: {tallies} done", f"{number_of(len(self.running), 'trial')} running"]
+        now = [f"{self.study}: {tallies} done", f"{plural(len(self.running), 'trial')} running"]
         left = self.seconds_left()
         if left is not None and not self.done():
             now.append(f"about {duration(left)} left")
@@ -251,7 +251,7 @@ def in_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def number_of(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,19 @@ def test_every_command_has_a_help_text(command: str, capsys: pytest.CaptureFixtu
         main([command, "--help"])
     assert ended.value.code == 0
     assert f"usage: robustness {command}" in capsys.readouterr().out
+
+
+def test_options_have_the_same_short_form_in_every_command() -> None:
+    short = {"--out": "-o", "--quiet": "-q", "--store": "-s", "--workers": "-w"}
+    seen = set()
+    for command in COMMANDS.values():
+        parser = argparse.ArgumentParser()
+        command.add_arguments(parser)
+        for action in parser._actions:
+            for name in short.keys() & set(action.option_strings):
+                assert short[name] in action.option_strings
+                seen.add(name)
+    assert seen == set(short)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
