@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.stores import fill, made_study
 
-from robustness.cli import COMMANDS, _parser
+from robustness.cli import COMMANDS, make_parser
 from robustness.errors import StudyFileError
 from robustness.store import open_store
 from robustness.study.bundled import bundled_names
@@ -40,7 +40,7 @@ def commands() -> list[list[str]]:
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_the_tool_understands_each_command(words: list[str]) -> None:
-    asked = _parser(words).parse_args(words)
+    asked = make_parser().parse_args(words)
     assert asked.command in COMMANDS
     if asked.command in {"sweep", "optimize", "plan"}:
         assert asked.study in bundled_names("studies")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from report.comparison import Sample, comparisons, outcome_counts
-from report.frames import StudyFrames, load_frames
-from report.judging import OUTCOMES, judge, of_the_plan, thresholds
-from report.sections.own_results import own_results, stands_alone
+from report.frames import StudyFrames
+from report.judging import OUTCOMES, of_the_plan
+from report.sections.own_results import stands_alone
 from report.words import SIGNIFICANT, p_words, percent, share
 from robustness.store import StudyStore
+
+if TYPE_CHECKING:
+    from report.analysis import Analysis
 
 DID = {"learned_nothing": "learned nothing", "good": "was good"}
 LEFT_OUT = {
@@ -24,26 +26,24 @@ LEFT_OUT = {
 }
 
 
-def headline(study: StudyStore | StudyFrames) -> str:
+def headline(study: StudyStore | StudyFrames | Analysis) -> str:
     """What a study shows so far, in a few lines: the verdict, the other outcome, and what was left out."""
-    frames = study if isinstance(study, StudyFrames) else load_frames(study)
-    limits = thresholds(frames)
-    judged = of_the_plan(judge(frames, limits), frames)
-    sample = Sample.of(frames)
-    own = own_results(frames)
-    told = [str(sentence) for found in own.values() for sentence in found["sentences"]]
-    if stands_alone(own):
-        return "\n".join([*told, *_left_out(judged)])
-    arms = outcome_counts(judged, limits, frames, sample)
-    lines = [*told, *verdict(frames, arms, comparisons(judged, frames, sample))]
+    from report.analysis import Analysis, analyse  # imports this module
+
+    analysis = study if isinstance(study, Analysis) else analyse(study)
+    frames, results = analysis.frames, analysis.results
+    lines = list(results["verdict"])
+    left_out = _left_out(of_the_plan(analysis.judged, frames))
+    if stands_alone(results):
+        return "\n".join([*lines, *left_out])
     other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
-    known = {arm: found for arm, found in arms.items() if found["paired"]}
+    known = {arm: counts for arm, counts in results["arms"].items() if counts["paired"]}
     if known:
-        shares = _shares({arm: found[other] for arm, found in known.items()}, other, frames.stopped is None)
-        scores = ", ".join(f"{arm} {found['best']:.3f}" for arm, found in known.items())
+        shares = _shares({arm: counts[other] for arm, counts in known.items()}, other, frames.stopped is None)
+        scores = ", ".join(f"{arm} {counts['best']:.3f}" for arm, counts in known.items() if counts["best"] is not None)
         lines.append(f"{shares}; best {frames.metric}: {scores}.")
-    limit = limits.learned_nothing[frames.rule]
-    return "\n".join([*lines, *_left_out(judged), *([] if limit.known else [f"note: {limit.why}"])])
+    limit = analysis.limits.learned_nothing[frames.rule]
+    return "\n".join([*lines, *left_out, *([] if limit.known else [f"note: {limit.why}"])])
 
 
 def _left_out(judged: pd.DataFrame) -> list[str]:

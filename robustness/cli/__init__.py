@@ -1,7 +1,7 @@
 """The command line: `robustness COMMAND ...`.
 
-A command is a module `robustness/cli/NAME.py` with two functions, `add_arguments(parser)` and
-`run(arguments) -> exit code`. Only the module of the command that was asked for is imported, so help is fast.
+The arguments of every command are declared in `robustness.cli.arguments`, which imports nothing heavy, so help is fast.
+What a command does is `run(arguments) -> exit code` in a module of its name, imported only when the command runs.
 """
 
 from __future__ import annotations
@@ -10,69 +10,92 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from robustness import __version__
+from robustness.cli import arguments as declare
 from robustness.errors import RobustnessError
 
-COMMANDS = {
-    "sweep": "run a study; the same command goes on after a stop",
-    "optimize": "search the best configuration of each arm, then train and score the final models",
-    "report": "write what the store holds of a study as a page, JSON, CSV or parquet",
-    "compare": "two studies of a store beside each other",
-    "status": "what is planned, running, done and failed, and when it should end",
-    "plan": "what a sweep would run: counts and a table of configurations",
-    "prepare": "turn downloaded data into the form that trains fast",
-    "predict": "what a final model says of pictures, how sure it is, and which to refer",
-    "import": "bring runs made elsewhere, from CSV, into the store",
-    "schema": "the JSON schema of study files, for editors",
-    "doctor": "what this machine has, and what is wrong with it",
-}
-"""Every command with its line in the help text, in the order of the help text."""
-
 DONE, INCOMPLETE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-"""The exit codes: all done; some trials failed or it was cut short; bad input; stopped by the user, resumable."""
+"""Exit codes: all done; some trials failed or the run was cut short; bad input; stopped by the user, can be resumed."""
+
+
+class Command(NamedTuple):
+    """A command as the help text describes it."""
+
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+
+
+COMMANDS = {
+    "sweep": Command("run a study; rerun the same command to resume it", declare.add_sweep_arguments),
+    "optimize": Command(
+        "search for the best configuration of each arm, then train and test the final models",
+        declare.add_optimize_arguments,
+    ),
+    "report": Command("write the report of a stored study: HTML, JSON, CSV or parquet", declare.add_report_arguments),
+    "compare": Command("compare two stored studies", declare.add_compare_arguments),
+    "status": Command("show the progress of stored studies and the time left", declare.add_status_arguments),
+    "plan": Command("show what a sweep or search would run, without running it", declare.add_plan_arguments),
+    "prepare": Command("convert downloaded data into the form used for training", declare.add_prepare_arguments),
+    "predict": Command("classify images with a final model and flag those to refer", declare.add_predict_arguments),
+    "import": Command("import runs made elsewhere, from CSV files", declare.add_import_arguments),
+    "schema": Command("print the JSON schema of study files, for editors", declare.add_schema_arguments),
+    "doctor": Command("check this machine: packages, devices, memory and store", declare.add_doctor_arguments),
+}
+"""Every command, in the order of the help text."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit code; an expected error becomes one line on stderr."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser(words)
-    arguments = parser.parse_args(words)
+    """Run one command and return its exit code; an expected error becomes one line on stderr."""
+    arguments = make_parser().parse_args(argv)
     try:
-        command = importlib.import_module(_module(arguments.command))
-        code: int = command.run(arguments)
+        code: int = importlib.import_module(_module(arguments.command)).run(arguments)
         return code
     except RobustnessError as error:
         if arguments.debug:
             raise
-        print(f"robustness: {' '.join(str(error).split())}", file=sys.stderr)
+        print_error(error)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("robustness: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output (`| head`) has left: no word of it, and none from the interpreter's last flush either.
+        # The reader of our output (`| head`) has left; without this the interpreter's last flush would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of all commands, in which only the command that is asked for knows its own arguments."""
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="robustness", description="Is method A less sensitive to its hyperparameters than method B?"
     )
-    parser.add_argument("--version", action="version", version=f"robustness {__version__}")
-    asked = next((word for word in words if not word.startswith("-")), None)
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, line in COMMANDS.items():
-        command = commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
+    for name, (summary, add_arguments) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        add_arguments(command)
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
-        if name == asked:
-            importlib.import_module(_module(name)).add_arguments(command)
     return parser
 
 
+def print_error(error: RobustnessError) -> None:
+    """Print an expected error as one line on stderr."""
+    print(f"robustness: {' '.join(str(error).split())}", file=sys.stderr)
+
+
 def _module(command: str) -> str:
-    """The module of a command; `import` is a keyword, which no module can be imported by."""
+    """The module of a command; `import` is a keyword, so its module has another name."""
     return f"robustness.cli.{'import_runs' if command == 'import' else command}"
+
+
+class _Version(argparse.Action):
+    """Print the version of the installed package and exit."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        # Reading package metadata would double the time of every --help.
+        from importlib.metadata import version
+
+        print(f"robustness {version('robustness-study')}")
+        parser.exit()

@@ -1,118 +1,246 @@
-"""What the commands that run trials share: their arguments, their executor, and how they are interrupted."""
+"""The arguments of every command; this module imports nothing heavy, so that `--help` is fast."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import shlex
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from robustness.execution.protocol import Executor
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+REPORT_FORMATS = ("html", "json", "csv", "parquet")
+COLUMNS = ("image", "grade", "patient", "split")
+"""The columns of a label table whose names can be set."""
 
 
-def add_study_arguments(parser: argparse.ArgumentParser) -> None:
-    """STUDY, --set and --store."""
-    parser.add_argument("study", metavar="STUDY", help="a study file, or the name of a bundled study")
-    parser.add_argument(
-        "--set",
+def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_run_arguments(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--only",
         action="append",
         default=[],
-        metavar="KEY=VALUE",
-        help="override a field: training.epochs=5 (repeatable)",
+        metavar="CONFIGURATION/ARM[/REPLICATE]",
+        help="run only this trial; with --inline, a trial that has ended is rerun and nothing is stored (repeatable)",
     )
-    add_store_argument(parser)
-
-
-def add_store_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--store", metavar="URL", help="the SQL store (default: ROBUSTNESS_STORE, or sqlite:///robustness.db)"
+    which.add_argument(
+        "--retry",
+        action="store_true",
+        help="also rerun trials that failed, timed out or ran out of memory, discarding their results",
     )
 
 
-def add_running_arguments(parser: argparse.ArgumentParser) -> None:
-    """--workers, --ray-address, --inline and --quiet."""
+def add_optimize_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_run_arguments(parser)
+    parser.add_argument("--search-only", action="store_true", help="train no final models")
+
+
+def add_report_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", metavar="STUDY", help="name of a stored study, or a study file")
+    _add_store(parser)
     parser.add_argument(
-        "--workers", type=_count, metavar="N", help="trials at once (default: as many as the resources allow)"
+        "--format", choices=REPORT_FORMATS, default="html", help="default: html, a page in a single file"
+    )
+    _add_out(
+        parser,
+        "--output",
+        metavar="PATH",
+        help="file or folder to write (default: a file named after the study; for json and csv, standard output)",
+    )
+    parser.add_argument("--figures", metavar="DIR", help="also write each figure to this folder, as SVG and PDF")
+    _add_quiet(parser, "do not print the path of the report")
+
+
+def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("first", metavar="A", help="name of a stored study")
+    parser.add_argument("second", metavar="B", help="name of another")
+    _add_store(parser)
+    _add_json(parser, "print all statistics of both studies as JSON")
+
+
+def add_status_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", metavar="STUDY", nargs="?", help="name of a stored study (default: all)")
+    _add_store(parser)
+    parser.add_argument("--watch", action="store_true", help="refresh until the study is done")
+    _add_json(parser)
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_study(parser)
+    _add_json(parser, "print the counts and all configurations as JSON")
+    parser.add_argument("--configurations", metavar="N", help="short for --set sampling.configurations=N")
+    parser.add_argument(
+        "--difference",
+        type=_share,
+        default=0.2,
+        metavar="D",
+        help="paired difference to detect, above 0 and at most 1 (default: 0.2)",
+    )
+    parser.add_argument(
+        "--discordance",
+        type=_share,
+        metavar="P",
+        help="expected share of pairs in which the arms disagree (default: 0.5)",
+    )
+
+
+def add_prepare_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="task to prepare: retinopathy")
+    parser.add_argument(
+        "--images", type=Path, required=True, metavar="PATH", help="folder or ZIP archive of photographs"
+    )
+    parser.add_argument(
+        "--labels", type=Path, required=True, metavar="FILE", help="CSV file with one row per photograph"
+    )
+    _add_out(parser, type=Path, required=True, metavar="DIR", help="folder to write; an interrupted one is resumed")
+    parser.add_argument("--size", type=int, default=256, metavar="PIXELS", help="side of the images (default: 256)")
+    for kind in COLUMNS:
+        parser.add_argument(
+            f"--{kind}-column", metavar="NAME", help=f"column of the {kind}, if it is not recognised by name"
+        )
+    for split in ("validation", "test"):
+        parser.add_argument(
+            f"--{split}-share",
+            type=float,
+            default=0.15,
+            metavar="SHARE",
+            help=f"share of patients in the {split} set, if there is no split column (default: 0.15)",
+        )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the random split by patient (default: 0)"
+    )
+    # Checked by the command, so that an error is one line.
+    _add_workers(parser, type=int, help="number of processes (default: one per core)")
+    _add_quiet(parser)
+
+
+def add_predict_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, metavar="MODEL", help="file of a final model (NAME.model.pt)")
+    parser.add_argument("images", type=Path, nargs="+", metavar="IMAGE", help="image, folder or ZIP archive of images")
+    parser.add_argument(
+        "--samples", type=int, default=16, metavar="N", help="number of weight samples to average (default: 16)"
+    )
+    parser.add_argument(
+        "--refer",
+        type=float,
+        default=20.0,
+        metavar="PERCENT",
+        help="refer images as uncertain as the top PERCENT %% of validation images (default: 20)",
+    )
+    _add_json(parser, "print one JSON object per line")
+
+
+def add_import_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="[ARM=]RUNS.csv",
+        help="CSV file with one row per run; prefix it with ARM= if it has no column for the arm",
+    )
+    parser.add_argument("--study", required=True, metavar="NAME", help="name of the study in the store")
+    _add_store(parser)
+    parser.add_argument(
+        "--good", required=True, type=float, metavar="X", help="a run with a metric of at least X is good"
+    )
+    parser.add_argument(
+        "--learned-nothing",
+        required=True,
+        type=float,
+        metavar="X",
+        help="a run with a metric below X learned nothing",
+    )
+    parser.add_argument("--arm", metavar="COLUMN", help="column of the arm (default: arm or method)")
+    parser.add_argument("--metric", metavar="COLUMN", help="column of the metric (default: metric or value)")
+    parser.add_argument(
+        "--replicate", metavar="COLUMN", help="column of the replicate (default: repeated runs are numbered)"
+    )
+    parser.add_argument(
+        "--hyperparameters",
+        metavar="A,B,...",
+        help="columns of the hyperparameters (default: params_*, or all other columns)",
+    )
+
+
+def add_schema_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Save it beside your studies (robustness schema > study.schema.json) and start a study file with "
+        "`# yaml-language-server: $schema=study.schema.json`."
+    )
+
+
+def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_store(parser)
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that `sweep` and `optimize` share."""
+    _add_study(parser)
+    _add_store(parser)
+    _add_workers(
+        parser,
+        type=_positive_integer,
+        help="maximum number of trials at once (default: as many as the resources allow)",
     )
     parser.add_argument(
         "--ray-address",
         metavar="ADDRESS",
         default=os.environ.get("RAY_ADDRESS"),
-        help="join a running Ray cluster, `auto` or host:port (default: RAY_ADDRESS, or a Ray of its own)",
+        help="join a running Ray cluster, `auto` or HOST:PORT (default: RAY_ADDRESS, or start a local Ray)",
     )
-    parser.add_argument("--inline", action="store_true", help="one trial after another in this process, without Ray")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument(
+        "--inline", action="store_true", help="run trials one after another in this process, without Ray"
+    )
+    _add_quiet(parser)
+    parser.add_argument("--no-report", action="store_true", help="write no report at the end")
 
 
-def make_executor(arguments: argparse.Namespace) -> Executor:
-    """The executor that the arguments ask for."""
-    if arguments.inline:
-        from robustness.execution.inline import InlineExecutor
-
-        return InlineExecutor()
-    from robustness.execution.tune import TuneExecutor
-
-    return TuneExecutor(arguments.workers, arguments.ray_address)
-
-
-class Interruption:
-    """Set by the first Ctrl-C or SIGTERM; the second leaves at once, and what the store has is still resumable."""
-
-    def __init__(self) -> None:
-        self.number: int | None = None
-
-    def __call__(self) -> bool:
-        return self.number is not None
-
-    def hear(self, number: int, _frame: FrameType | None) -> None:
-        if self.number is not None:
-            os._exit(130)
-        self.number = number
-        # A print may be under way in the frame that the signal interrupted; a plain write cannot get in its way.
-        os.write(sys.stderr.fileno(), b"\nstopping: what is done is kept; once more leaves at once\n")
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", metavar="STUDY", help="study file, or name of a bundled study")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a field of the study, such as training.epochs=5 (repeatable)",
+    )
 
 
-@contextmanager
-def interruptible() -> Iterator[Interruption]:
-    """Ctrl-C and SIGTERM become a flag for the length of a block."""
-    interruption = Interruption()
-    before = {number: signal.signal(number, interruption.hear) for number in SIGNALS}
-    try:
-        yield interruption
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-s", "--store", metavar="URL", help="SQL store (default: ROBUSTNESS_STORE, or sqlite:///robustness.db)"
+    )
 
 
-def command_line(command: str, arguments: argparse.Namespace) -> str:
-    """The line that goes on with what was interrupted."""
-    words = ["robustness", command, arguments.study]
-    for override in arguments.set:
-        words += ["--set", override]
-    if arguments.store:
-        from robustness.store.connection import read_url, shown
-
-        words += ["--store", shown(read_url(arguments.store))]
-    if arguments.workers:
-        words += ["--workers", str(arguments.workers)]
-    if arguments.ray_address:
-        words += ["--ray-address", arguments.ray_address]
-    return shlex.join(words)
+def _add_out(parser: argparse.ArgumentParser, *names: str, **options: Any) -> None:
+    parser.add_argument("-o", "--out", *names, **options)
 
 
-def _count(text: str) -> int:
+def _add_workers(parser: argparse.ArgumentParser, **options: Any) -> None:
+    parser.add_argument("-w", "--workers", metavar="N", **options)
+
+
+def _add_quiet(parser: argparse.ArgumentParser, text: str = "show no progress") -> None:
+    parser.add_argument("-q", "--quiet", action="store_true", help=text)
+
+
+def _add_json(parser: argparse.ArgumentParser, text: str = "print it as JSON") -> None:
+    parser.add_argument("--json", action="store_true", help=text)
+
+
+def _positive_integer(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, found {text!r}")
+        raise argparse.ArgumentTypeError(f"must be an integer >= 1, found {text!r}")
     return number
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number above 0 and at most 1, found {text!r}")
+    return value

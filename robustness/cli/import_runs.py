@@ -1,58 +1,43 @@
-"""`robustness import RUNS.csv --study NAME`: runs that were made elsewhere, into the store and so into reports."""
+"""`robustness import RUNS.csv --study NAME`: store runs made elsewhere, so that they can be reported and compared."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files", nargs="+", metavar="[ARM=]RUNS.csv", help="a CSV file with a row a run; ARM= if it has no such column"
-    )
-    parser.add_argument("--study", required=True, metavar="NAME", help="the study's name in the store")
-    parser.add_argument("--store", metavar="URL", help="where the results go (default: ROBUSTNESS_STORE)")
-    parser.add_argument("--good", required=True, type=float, metavar="X", help="a run is good from this metric on")
-    parser.add_argument(
-        "--learned-nothing", required=True, type=float, metavar="X", help="a run below this metric learned nothing"
-    )
-    parser.add_argument("--arm", metavar="COLUMN", help="the column of the arm (default: arm or method)")
-    parser.add_argument("--metric", metavar="COLUMN", help="the column of the metric (default: metric or value)")
-    parser.add_argument("--replicate", metavar="COLUMN", help="the column of the replicate (default: counted)")
-    parser.add_argument(
-        "--hyperparameters", metavar="A,B,...", help="the columns of a configuration (default: params_*, or the rest)"
-    )
+from robustness.cli import DONE
+from robustness.importing.imported_study import Columns, read_runs
+from robustness.store import open_store
+from robustness.study.arms import check_label
+from robustness.sweep.progress import plural
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the runs; 0."""
-    from robustness.importing.imported_study import Columns, read_runs
-    from robustness.store import open_store
-    from robustness.study.arms import check_label
-
+    """Read the files and store their runs."""
+    check_label(arguments.study, "--study")
     names = arguments.hyperparameters
     columns = Columns(arguments.arm, arguments.metric, arguments.replicate, None if names is None else names.split(","))
-    check_label(arguments.study, "--study")
     files = [_file(text) for text in arguments.files]
     study = read_runs(files, arguments.study, columns, arguments.learned_nothing, arguments.good)
     with open_store(arguments.store) as store:
         registered = store.register(study, study)
         with registered.lock(), registered.writer() as writer:
-            for found, epoch in study.results():
-                writer.started(found.key, worker="import")
+            for result, epoch in study.results():
+                writer.started(result.key, worker="import")
                 if epoch is not None:
-                    writer.epoch(found.key, epoch)
+                    writer.epoch(result.key, epoch)
                 number = None if epoch is None else epoch.epoch
-                writer.ended(found.key, found.status, found.metric, number, seconds=found.seconds)
+                writer.ended(result.key, result.status, result.metric, number, seconds=result.seconds)
     configurations = len({trial.configuration for trial in study.trials})
     print(
-        f"{len(study.runs)} runs of {len(study.arms)} arms ({', '.join(study.arms)}), {configurations} configurations"
+        f"imported {plural(len(study.runs), 'run')} of {plural(len(study.arms), 'arm')} "
+        f"({', '.join(study.arms)}) in {plural(configurations, 'configuration')}"
     )
-    print(f"robustness report {study.name}")
-    return 0
+    print(f"write the report with: robustness report {study.name}")
+    return DONE
 
 
 def _file(text: str) -> tuple[str | None, Path]:
-    """`mfvi=runs.csv` is the file of one arm; a file whose own name has a = in it is not."""
+    """`mfvi=runs.csv` as arm and file, unless there is a file of that whole name."""
     label, equals, path = text.partition("=")
     return (label, Path(path)) if equals and not Path(text).exists() else (None, Path(text))

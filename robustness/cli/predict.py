@@ -1,106 +1,97 @@
-"""`robustness predict MODEL IMAGE...`: what a final model says of pictures, how sure it is, and which to refer."""
+"""`robustness predict MODEL IMAGE...`: classify images with a final model and flag those to refer to an expert."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from robustness.cli import BAD_INPUT, DONE
 from robustness.errors import RobustnessError, TaskError
-
-if TYPE_CHECKING:
-    from robustness.trainables.classification.saved_model import FinalModel
+from robustness.metrics import mutual_information, predictive_mean
+from robustness.tasks.fundus.photographs import Source, prepare_picture
+from robustness.trainables.classification.saved_model import FinalModel, load_model
 
 BATCH = 64
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="the file of a final model (NAME.model.pt)")
-    parser.add_argument("images", type=Path, nargs="+", metavar="IMAGE", help="a picture, a folder or a ZIP archive")
-    parser.add_argument("--samples", type=int, default=16, help="draws of the weights to average (16)")
-    parser.add_argument(
-        "--refer", type=float, default=20.0, metavar="PERCENT", help="refer what is as uncertain as this share (20)"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+Image: TypeAlias = NDArray[np.uint8]
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a line for each picture; one that cannot be read gets a line on stderr, and the exit code is then 2."""
-    from robustness.trainables.classification.saved_model import load_model
-
+    """Print a line for each image; one that cannot be read gets a line on stderr, and the exit code is then 2."""
     if arguments.samples < 1:
-        raise TaskError(f"--samples is {arguments.samples}, but it should be at least 1")
+        raise TaskError(f"--samples is {arguments.samples}, but must be an integer >= 1")
     if not 0 <= arguments.refer <= 100:
-        raise TaskError(f"--refer is {arguments.refer}, but it should be a percentage from 0 to 100")
+        raise TaskError(f"--refer is {arguments.refer}, but must be a percentage from 0 to 100")
     model = load_model(arguments.model)
     threshold = model.referral_threshold(arguments.refer / 100)
     if not arguments.json:
-        print(f"{'probability':>11}  {'uncertainty':>11}  refer  picture")
-    unread = 0
-    batch: list[tuple[str, Any]] = []
-    for name, picture in _pictures(arguments.images, model.image_size):
-        if isinstance(picture, Exception):
-            unread += 1
-            print(f"robustness: {name}: cannot be read as a picture ({_reason(picture)})", file=sys.stderr)
+        print(f"{'probability':>11}  {'uncertainty':>11}  refer  image")
+    unreadable = 0
+    batch: list[tuple[str, Image]] = []
+    for name, image in _images(arguments.images, model.image_size):
+        if isinstance(image, Exception):
+            unreadable += 1
+            print(f"robustness: {name}: cannot be read as an image ({_reason(image)})", file=sys.stderr)
             continue
-        batch.append((name, picture))
+        batch.append((name, image))
         if len(batch) == BATCH:
-            _show(model, batch, threshold, arguments)
+            _predict(model, batch, threshold, arguments)
             batch = []
     if batch:
-        _show(model, batch, threshold, arguments)
-    return 2 if unread else 0
+        _predict(model, batch, threshold, arguments)
+    return BAD_INPUT if unreadable else DONE
 
 
-def _show(model: FinalModel, batch: list[tuple[str, Any]], threshold: float, arguments: argparse.Namespace) -> None:
-    import numpy as np
-
-    from robustness.metrics import mutual_information, predictive_mean
-
-    probabilities = model.predict(np.stack([picture for _, picture in batch]), arguments.samples)
+def _predict(
+    model: FinalModel, batch: list[tuple[str, Image]], threshold: float, arguments: argparse.Namespace
+) -> None:
+    """Print the prediction of each image of a batch."""
+    probabilities = model.predict(np.stack([image for _, image in batch]), arguments.samples)
     mean, uncertainty = predictive_mean(probabilities), mutual_information(probabilities)
     for (name, _), p, u in zip(batch, mean, uncertainty, strict=True):
-        # With two classes the probability is that of "yes"; with more, that of the most probable class.
+        # The probability of the positive class or, with more than two classes, of the most probable one.
         label = 1 if model.classes == 2 else int(p.argmax())
-        found = {"picture": name, "probability": float(p[label]), "uncertainty": float(u), "refer": bool(u > threshold)}
+        row = {"picture": name, "probability": float(p[label]), "uncertainty": float(u), "refer": bool(u > threshold)}
         if model.classes > 2:
-            found["class"] = label
+            row["class"] = label
         if arguments.json:
-            print(json.dumps(found))
+            print(json.dumps(row))
         else:
-            print(f"{found['probability']:11.3f}  {u:11.2g}  {'yes' if found['refer'] else 'no':5}  {name}")
+            print(f"{row['probability']:11.3f}  {u:11.2g}  {'yes' if row['refer'] else 'no':5}  {name}")
 
 
-def _pictures(paths: list[Path], size: int) -> Iterator[tuple[str, Any]]:
-    """Each picture with its name, or what went wrong with it."""
-    from robustness.tasks.fundus.photographs import Source, prepare_picture
-
+def _images(paths: list[Path], size: int) -> Iterator[tuple[str, Image | Exception]]:
+    """Each image with its name, or the error of reading it."""
     for path in paths:
         if path.is_dir() or path.suffix.lower() == ".zip":
             source = Source(path)
             try:
                 files = source.files()
                 if not files:
-                    raise TaskError(f"{path}: there are no pictures in it")
+                    raise TaskError(f"{path}: contains no images")
                 for file in files:
-                    yield f"{path / file}", _attempt(lambda f=file, s=source: prepare_picture(s.read(f), size))
+                    yield f"{path / file}", _read(partial(source.read, file), size)
             finally:
                 source.close()
         else:
-            yield str(path), _attempt(lambda p=path: prepare_picture(p.read_bytes(), size))
+            yield str(path), _read(path.read_bytes, size)
 
 
-def _attempt(read: Any) -> Any:
+def _read(read_bytes: Callable[[], bytes], size: int) -> Image | Exception:
     try:
-        return read()
+        return prepare_picture(read_bytes(), size)
     except RobustnessError:
         raise
     except Exception as error:
-        # Pillow raises many kinds for damaged files, and one such file must not keep the others from being predicted.
+        # Pillow raises many kinds of errors for damaged files, and one file must not stop the others.
         return error
 
 

@@ -1,105 +1,80 @@
-"""`robustness report STUDY`: what the store holds of a study as a page, or as JSON, CSV or parquet; it only reads."""
+"""`robustness report STUDY`: write the report of a stored study as a page, JSON, CSV or parquet; it only reads."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from robustness.store import Store, StudyStore
-
-ENDINGS = {"html": ".html", "json": ".json", "csv": ".csv", "parquet": ".parquet"}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("study", metavar="STUDY", help="the name of a study in the store, or a study file")
-    parser.add_argument("--store", metavar="URL", help="where the results are (default: ROBUSTNESS_STORE)")
-    parser.add_argument("--format", choices=list(ENDINGS), default="html", help="default: html, a page in one file")
-    parser.add_argument(
-        "--out",
-        "--output",
-        metavar="FILE",
-        help="the file or folder to write (default: a file of the study's name; for csv and json, standard output)",
-    )
-    parser.add_argument("--figures", metavar="DIR", help="write each figure there as well, as SVG and PDF")
-    parser.add_argument("--quiet", action="store_true", help="do not print where the report is")
+from report.analysis import Analysis, analyse, as_json_text
+from report.exports import results_csv, write_parquet
+from report.frames import StudyFrames, load_frames
+from robustness.cli import DONE
+from robustness.errors import RobustnessError, StudyFileError
+from robustness.store import Store, StudyStore, open_store
+from robustness.study.bundled import find_study
+from robustness.study.yaml_reader import read_file
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the report; 0."""
-    from robustness.store import open_store
-
+    """Write the report, and the figures if asked for."""
     with open_store(arguments.store, create=False) as store:
-        study = _find(store, arguments.study)
-        kind = str(arguments.format)
-        if arguments.out in (None, "-") and kind in ("json", "csv"):
-            sys.stdout.write(_text(study, kind))
-        else:
-            path = _place(study.name, arguments.out, ENDINGS[kind])
-            _write(study, kind, path)
-            if not arguments.quiet:
-                print(path)
-        if arguments.figures:
-            from report.figures import write_figures
+        frames = load_frames(_find(store, arguments.study))
+    kind = str(arguments.format)
+    study = analyse(frames) if kind in ("html", "json") else frames
+    if arguments.out in (None, "-") and kind in ("json", "csv"):
+        sys.stdout.write(_text(study))
+    else:
+        path = _path(frames.name, arguments.out, kind)
+        _write(study, kind, path)
+        if not arguments.quiet:
+            print(path)
+    if arguments.figures:
+        from report.figures import write_figures  # matplotlib
 
-            write_figures(study, Path(arguments.figures))
-    return 0
-
-
-def _find(store: Store, name: str) -> StudyStore:
-    """The study of that name in the store; a study file stands for the name in it."""
-    if name not in store.names() and (name.endswith((".yaml", ".yml")) or Path(name).is_file()):
-        from robustness.errors import StudyFileError
-        from robustness.study.bundled import find_study
-        from robustness.study.yaml_reader import read_file
-
-        data = read_file(find_study(name), StudyFileError)
-        return store.study(str(data.get("name", name)))
-    return store.study(name)
+        write_figures(study, Path(arguments.figures))
+    return DONE
 
 
-def write_page(study: StudyStore) -> Path:
-    """Write the page of a study into the working folder, as `robustness report` does without options."""
-    path = _place(study.name, None, ENDINGS["html"])
-    _write(study, "html", path)
+def write_page(analysis: Analysis) -> Path:
+    """Write the page of a study to the working folder, as `robustness report` does without options."""
+    path = _path(analysis.frames.name, None, "html")
+    _write(analysis, "html", path)
     return path
 
 
-def _place(name: str, out: str | None, ending: str) -> Path:
-    """The file to write: the one given, or one with the study's name, here or in the folder given."""
-    # A study that was brought in from elsewhere may have any name.
-    file = "".join(letter if letter.isalnum() or letter in " -_." else "_" for letter in name).strip(" .") + ending
+def _find(store: Store, name: str) -> StudyStore:
+    """The stored study of this name; a study file stands for the name in it."""
+    if name not in store.names() and (name.endswith((".yaml", ".yml")) or Path(name).is_file()):
+        document = read_file(find_study(name), StudyFileError)
+        return store.study(str(document.get("name", name)))
+    return store.study(name)
+
+
+def _path(name: str, out: str | None, kind: str) -> Path:
+    """The file to write: `out`, or a file named after the study in the working folder or in the folder `out`."""
+    # The name of an imported study may contain any character.
+    stem = "".join(letter if letter.isalnum() or letter in " -_." else "_" for letter in name).strip(" .")
     if out is None:
-        return Path(file)
-    return Path(out) / file if Path(out).is_dir() else Path(out)
+        return Path(f"{stem}.{kind}")
+    return Path(out) / f"{stem}.{kind}" if Path(out).is_dir() else Path(out)
 
 
-def _text(study: StudyStore, kind: str) -> str:
-    if kind == "csv":
-        from report.exports import results_csv
-
-        return results_csv(study)
-    from report.analysis import analyse, as_json_text
-
-    return as_json_text(analyse(study).results)
+def _text(study: StudyFrames | Analysis) -> str:
+    """The JSON of an analysis, or the CSV of frames."""
+    return as_json_text(study.results) if isinstance(study, Analysis) else results_csv(study)
 
 
-def _write(study: StudyStore, kind: str, path: Path) -> None:
-    from robustness.errors import RobustnessError
-
+def _write(study: StudyFrames | Analysis, kind: str, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if kind == "html":
-            from report.page import write_report
+            from report.page import write_report  # matplotlib: other formats do without it
 
             write_report(study, path)
-        elif kind == "parquet":
-            from report.exports import write_parquet
-
+        elif kind == "parquet" and isinstance(study, StudyFrames):
             write_parquet(study, path)
         else:
-            path.write_text(_text(study, kind), encoding="utf-8", newline="")
+            path.write_text(_text(study), encoding="utf-8", newline="")
     except OSError as error:
         raise RobustnessError(f"--out {str(path)!r} cannot be written: {error.strerror or error}") from None

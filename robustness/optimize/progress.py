@@ -1,7 +1,8 @@
-"""How far a search is, from the store: the runs and final models of each arm, and its best score so far."""
+"""The state of a search, from the store: the runs and final models of each arm, and its best score so far."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,21 +12,19 @@ from robustness.metrics import OBJECTIVES
 from robustness.optimize.ensembles import ensemble_size, final_models, members_among
 from robustness.optimize.numbering import Stage, read_number
 from robustness.study.arms import Arm
-from robustness.sweep.progress import in_words, running_json, running_table
-from robustness.trial import ENDED, NO_RESULT, EpochResult, Status, TrialKey
+from robustness.sweep.progress import Progress
+from robustness.trial import ENDED, TrialKey
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from robustness.store.study_store import StudyStore
 
 
 @dataclass
 class ArmProgress:
-    """How far one arm is."""
+    """The state of one arm."""
 
     runs: int
-    """How many runs it gets; none for an ensemble made of another arm's models."""
+    """The number of its runs; 0 for an ensemble made of another arm's models."""
     final_models: int
     made_of: str | None = None
     """The arm whose models an ensemble is made of."""
@@ -33,32 +32,26 @@ class ArmProgress:
     best: float | None = None
     """The best score of a finished run."""
     best_run: int | None = None
-    """That run's number, counted from 1."""
+    """The number of that run, from 1."""
 
 
-@dataclass
-class SearchProgress:
-    """What the store knows of a search and its final models."""
+@dataclass(kw_only=True)
+class SearchProgress(Progress):
+    """The state of a search: the runs and final models of each arm, and its best score so far."""
 
-    study: str
-    metric: str
     arms: dict[str, ArmProgress]
     epochs: dict[Stage, int]
-    """Epochs of a run and of a final model; 1 where the study does not say."""
-    states: dict[TrialKey, Status] = field(default_factory=dict)
-    running: dict[TrialKey, EpochResult | None] = field(default_factory=dict)
-    epoch_seconds: dict[str, tuple[int, float]] = field(default_factory=dict)
-    """For each arm how many epochs of finished trials were measured, and how long they took together."""
+    """Epochs of a run and of a final model; 1 if the study does not set them."""
 
     @staticmethod
     def of(store: StudyStore) -> SearchProgress:
-        """The progress of a study with `search` as the store has it."""
+        """The progress of a stored study with `search`."""
         progress = _planned(store.document())
         seconds, newest = store.seconds(), store.newest_epochs()
         models: Counter[tuple[str, int]] = Counter()
         for key, status, score in store.results():
             stage, run = read_number(key.configuration)[1:]
-            # An arm that the study no longer has keeps its trials in the store.
+            # Arms that were removed from the study still have trials in the store.
             if key.arm not in progress.arms:
                 continue
             arm = progress.arms[key.arm]
@@ -69,90 +62,45 @@ class SearchProgress:
                 models[key.arm, run + 1] += status in ENDED
             else:
                 arm.ended["search"] += status in ENDED
-            if status == "finished" and stage == "search" and score is not None and score > (arm.best or -1e300):
+            best = -math.inf if arm.best is None else arm.best
+            if status == "finished" and stage == "search" and score is not None and score > best:
                 arm.best, arm.best_run = score, run + 1
             # An ensemble of trained members takes no time.
             if status == "finished" and seconds.get(key):
-                count, total = progress.epoch_seconds.get(key.arm, (0, 0.0))
-                progress.epoch_seconds[key.arm] = count + progress.epochs[stage], total + seconds[key]
+                progress.add_epochs(key.arm, progress.epochs[stage], seconds[key])
         for label, arm in progress.arms.items():
-            # Models of a run that was the best before further runs were made are not those of the study any more.
-            best = progress.arms[arm.made_of or label].best_run
-            arm.ended["final"] = 0 if best is None else models[label, best]
+            # Models of a run that further runs have surpassed no longer belong to the study.
+            best_run = progress.arms[arm.made_of or label].best_run
+            arm.ended["final"] = 0 if best_run is None else models[label, best_run]
         return progress
 
     def counts(self, stage: Stage) -> tuple[int, int]:
-        """How many runs of the search, or final models, have ended, of how many."""
+        """How many runs of the search, or final models, have ended, and how many are planned."""
         ended = sum(arm.ended[stage] for arm in self.arms.values())
         return ended, sum(arm.runs if stage == "search" else arm.final_models for arm in self.arms.values())
 
-    def done(self) -> bool:
-        """Whether every run and final model has ended."""
-        return all(ended >= every for ended, every in (self.counts("search"), self.counts("final")))
+    def tallies(self) -> dict[str, tuple[int, int]]:
+        runs, models = self.counts("search"), self.counts("final")
+        return {"runs": runs, "final models": models} if models[1] else {"runs": runs}
 
-    def seconds_left(self) -> float | None:
-        """The epochs that are left times how long an epoch of the arm took, over the trials that run at once."""
-        measured = {arm: seconds / count for arm, (count, seconds) in self.epoch_seconds.items()}
-        if not measured:
-            return None
-        usual = sum(measured.values()) / len(measured)
-        work = 0.0
+    def epochs_left(self) -> Mapping[str | None, int]:
+        left: dict[str | None, int] = {}
         for label, arm in self.arms.items():
-            left = max(arm.runs - arm.ended["search"], 0) * self.epochs["search"]
-            # Ensembles without runs of their own are made of models that other arms train.
+            epochs = max(arm.runs - arm.ended["search"], 0) * self.epochs["search"]
+            # An ensemble without runs consists of models that another arm trains.
             if arm.runs:
-                left += max(arm.final_models - arm.ended["final"], 0) * self.epochs["final"]
-            left -= sum(newest.epoch for key, newest in self.running.items() if newest and key.arm == label)
-            work += max(left, 0) * measured.get(label, usual)
-        return work / max(len(self.running), 1)
+                epochs += max(arm.final_models - arm.ended["final"], 0) * self.epochs["final"]
+            trained = sum(newest.epoch for key, newest in self.running.items() if newest and key.arm == label)
+            left[label] = max(epochs - trained, 0)
+        return left
 
-    def failures(self) -> dict[str, int]:
-        """How many trials ended in each way that is not a result."""
-        counts = Counter(self.states.values())
-        ways: tuple[Status, ...] = (*NO_RESULT, "diverged", "pruned")
-        return {status: counts[status] for status in ways if counts[status]}
+    def trial_name(self, key: TrialKey) -> str:
+        """`radial, run 3` or `radial, final model 1`."""
+        _, stage, run = read_number(key.configuration)
+        return f"{key.arm}, run {run + 1}" if stage == "search" else f"{key.arm}, final model {key.replicate + 1}"
 
-    def complaints(self) -> list[str]:
-        """A line for each trial without a result."""
-        return [
-            f"{status.replace('_', ' ')}: {_name(key)}" for key, status in self.states.items() if status in NO_RESULT
-        ]
-
-    def line(self) -> str:
-        """The whole state in one line."""
-        (runs, all_runs), (models, all_models) = self.counts("search"), self.counts("final")
-        parts = [f"{self.study}: {runs} of {all_runs} runs"]
-        if all_models:
-            parts.append(f"{models} of {all_models} final models")
-        parts.append(f"{len(self.running)} trials running")
-        left = self.seconds_left()
-        if left is not None and not self.done():
-            parts.append(f"about {in_words(left)} left")
-        parts += [f"{count} {status.replace('_', ' ')}" for status, count in self.failures().items()]
-        return ", ".join(parts)
-
-    def table(self) -> RenderableType:
-        """The whole state as a block for a terminal."""
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
-        rows = Table("arm", "runs", f"best {self.metric}", "in run", "final models", box=None, pad_edge=False)
-        for label, arm in self.arms.items():
-            rows.add_row(
-                Text(label),
-                f"{arm.ended['search']} of {arm.runs}" if arm.runs else "-",
-                "-" if arm.best is None else f"{arm.best:.3f}",
-                "-" if arm.best_run is None else str(arm.best_run),
-                f"{arm.ended['final']} of {arm.final_models}" if arm.final_models else "-",
-            )
-        running = {_name(key): newest for key, newest in self.running.items()}
-        return Group(Text(self.line()), rows, *running_table(running, self.metric, None))
-
-    def as_json(self) -> Mapping[str, Any]:
-        """The whole state as plain values."""
+    def details(self) -> Mapping[str, Any]:
         return {
-            "study": self.study,
             "objective": self.metric,
             "arms": {
                 label: {
@@ -163,15 +111,11 @@ class SearchProgress:
                 }
                 for label, arm in self.arms.items()
             },
-            "trials": dict(sorted(Counter(self.states.values()).items())),
-            "running": running_json(self.running),
-            "seconds_left": self.seconds_left(),
-            "failures": self.failures(),
         }
 
 
 def _planned(document: Mapping[str, Any]) -> SearchProgress:
-    """The progress of a search of which nothing has run yet."""
+    """The progress of a search before its first run."""
     search, finals = document["search"], document.get("finals")
     arms = [Arm(arm["label"], arm["method"], arm["options"]) for arm in document["arms"]]
     members = members_among(arms, {*search["spaces"], *search["models"]})
@@ -191,9 +135,3 @@ def _planned(document: Mapping[str, Any]) -> SearchProgress:
         arms=planned,
         epochs={"search": int(search["epochs"] or epochs), "final": epochs},
     )
-
-
-def _name(key: TrialKey) -> str:
-    """A trial as people call it: `radial, run 3` or `radial, final model 1`."""
-    _, stage, run = read_number(key.configuration)
-    return f"{key.arm}, run {run + 1}" if stage == "search" else f"{key.arm}, final model {key.replicate + 1}"

@@ -1,62 +1,146 @@
-"""How far a sweep is: a live display in a terminal, plain lines elsewhere, and the same from the store for `status`."""
+"""The state of a study under way: of a sweep, from the store and from the events of a running one."""
 
 from __future__ import annotations
 
-import sys
-import time
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from robustness.execution.protocol import Started
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge, Outcome
 from robustness.trial import COUNTED, ENDED, NO_RESULT, EpochResult, Status, TrialKey
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.live import Live
-
     from robustness.store.study_store import StudyStore
 
-LINE_EVERY = 10.0
-"""Seconds between two plain lines."""
-MOST_ROWS = 16
-"""More running trials than this are counted, not listed."""
+FAILURES: tuple[Status, ...] = (*NO_RESULT, "diverged", "pruned")
+"""The statuses of trials that ended early, in the order in which they are listed."""
 
 
-@dataclass
-class Progress:
-    """What is known of a sweep under way: the state that both displays show."""
+@dataclass(kw_only=True)
+class Progress(ABC):
+    """What sweeps and searches share: the status of each trial, the time left, and one line about both."""
 
     study: str
     metric: str
-    outcome: str
-    epochs: int | None
-    """Epochs of a trial, where the study says how many."""
-    states: dict[TrialKey, Status]
-    outcomes: dict[TrialKey, Outcome | None] = field(default_factory=dict)
+    states: dict[TrialKey, Status] = field(default_factory=dict)
     running: dict[TrialKey, EpochResult | None] = field(default_factory=dict)
+    """The newest epoch of each running trial."""
     epoch_seconds: dict[str, tuple[int, float]] = field(default_factory=dict)
-    """For each arm how many epochs were measured and how long they took together."""
+    """For each arm the number of timed epochs and their total duration."""
+
+    @abstractmethod
+    def tallies(self) -> dict[str, tuple[int, int]]:
+        """How many pairs, runs or models have ended and are planned: `{"pairs": (3, 12)}`."""
+
+    @abstractmethod
+    def epochs_left(self) -> Mapping[str | None, int]:
+        """How many epochs each arm still has to train; None stands for arms that are not known yet."""
+
+    @abstractmethod
+    def details(self) -> Mapping[str, Any]:
+        """The part of the JSON that differs between sweeps and searches."""
+
+    def trial_name(self, key: TrialKey) -> str:
+        """A trial as people refer to it."""
+        return str(key)
+
+    def epochs_of(self, key: TrialKey) -> int | None:  # noqa: ARG002
+        """The number of epochs of a trial, if it is known."""
+        return None
+
+    def outcomes_line(self) -> str:
+        """The results so far, in a few words; empty if there are none."""
+        return ""
+
+    def how_to_reproduce(self, key: TrialKey) -> str:  # noqa: ARG002
+        """The command that reruns a single trial; empty if there is none."""
+        return ""
+
+    def done(self) -> bool:
+        """Whether every trial has ended, including those still to be planned."""
+        return all(ended >= planned for ended, planned in self.tallies().values())
+
+    def failures(self) -> dict[str, int]:
+        """The number of trials for each way of ending early."""
+        counts = Counter(self.states.values())
+        return {status: counts[status] for status in FAILURES if counts[status]}
+
+    def failed_trials(self) -> list[str]:
+        """One line for each trial that ended without a result."""
+        return [
+            f"{in_words(status)}: {self.trial_name(key)}{self.how_to_reproduce(key)}"
+            for key, status in self.states.items()
+            if status in NO_RESULT
+        ]
+
+    def seconds_left(self) -> float | None:
+        """The epochs left times the mean duration of an epoch of their arm, divided by the trials running at once."""
+        measured = {arm: seconds / count for arm, (count, seconds) in self.epoch_seconds.items() if count}
+        if not measured:
+            return None
+        mean = sum(measured.values()) / len(measured)
+        work = sum(
+            epochs * (mean if arm is None else measured.get(arm, mean)) for arm, epochs in self.epochs_left().items()
+        )
+        return work / max(len(self.running), 1)
+
+    def add_epochs(self, arm: str, epochs: int, seconds: float) -> None:
+        """Count timed epochs of an arm."""
+        count, total = self.epoch_seconds.get(arm, (0, 0.0))
+        self.epoch_seconds[arm] = count + epochs, total + seconds
+
+    def line(self) -> str:
+        """The whole state in one line."""
+        tallies = " and ".join(f"{ended} of {planned} {noun}" for noun, (ended, planned) in self.tallies().items())
+        now = [f"{self.study}: {tallies} done", f"{plural(len(self.running), 'trial')} running"]
+        left = self.seconds_left()
+        if left is not None and not self.done():
+            now.append(f"about {duration(left)} left")
+        failures = ", ".join(f"{count} {in_words(status)}" for status, count in self.failures().items())
+        return "; ".join(part for part in (", ".join(now), self.outcomes_line(), failures) if part)
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole state as plain values."""
+        return {
+            "study": self.study,
+            **self.details(),
+            "trials": dict(sorted(Counter(self.states.values()).items())),
+            "running": [
+                {"trial": str(key), "epoch": None if newest is None else newest.epoch}
+                for key, newest in self.running.items()
+            ],
+            "seconds_left": self.seconds_left(),
+            "failures": self.failures(),
+        }
+
+
+@dataclass(kw_only=True)
+class SweepProgress(Progress):
+    """The state of a sweep: pairs, outcomes so far, and the further trials of winners."""
+
+    outcome: str
+    """The study's primary outcome."""
+    epochs: int | None
+    """Epochs of a trial, if the study sets them."""
+    outcomes: dict[TrialKey, Outcome | None] = field(default_factory=dict)
     winners: int | None = None
-    """How many trials the winners have beyond the plan, as long as none is planned at the most; None without any."""
+    """The largest number of further trials that winners can get; None in a study without winners."""
 
     @staticmethod
-    def of(store: StudyStore) -> Progress:
-        """The progress of a study as the store has it."""
+    def of(store: StudyStore) -> SweepProgress:
+        """The progress of a stored study."""
         document = store.document()
         judge = Judge.of(document, store.note(UNTRAINED_NOTE))
-        progress = Progress(
+        progress = SweepProgress(
             study=str(document["name"]),
             metric=str(document["outcomes"]["metric"]),
             outcome=str(document["outcomes"]["primary"]),
             epochs=document["training"].get("epochs"),
-            states={},
         )
         if document.get("winners"):
-            # Not needed by other studies, of which it would make `status` slower.
+            # They load pydantic, which would slow down `status` of all other studies.
             from robustness.study.sections import Winners
             from robustness.sweep.winners import to_follow
 
@@ -68,7 +152,7 @@ class Progress:
                 progress.outcomes[key] = judge.outcome(status, metric)
         for key, seconds in store.seconds().items():
             if progress.states[key] == "finished":
-                progress._measure(key.arm, progress.epochs or 1, seconds)
+                progress.add_epochs(key.arm, progress.epochs or 1, seconds)
         newest = store.newest_epochs()
         for key, status in progress.states.items():
             if status == "running":
@@ -76,220 +160,104 @@ class Progress:
         return progress
 
     def pairs(self) -> tuple[int, int]:
-        """How many pairs are done, of how many."""
-        planned = {key: status for key, status in self.states.items() if not self._further(key)}
-        open_pairs = {(key.configuration, key.replicate) for key, status in planned.items() if status not in ENDED}
+        """How many pairs have ended, and how many are planned."""
+        planned = {key: status for key, status in self.states.items() if not self._of_winner(key)}
+        unfinished = {(key.configuration, key.replicate) for key, status in planned.items() if status not in ENDED}
         every = {(key.configuration, key.replicate) for key in planned}
-        return len(every) - len(open_pairs), len(every)
+        return len(every) - len(unfinished), len(every)
 
     def winners_trials(self) -> tuple[int, int]:
-        """How many of the winners' further trials are done, of how many."""
-        further = [status for key, status in self.states.items() if self._further(key)]
-        # Where every trial of the plan failed, there is no winner.
-        some = any(status not in ENDED or status in COUNTED for status in self.states.values())
-        return sum(status in ENDED for status in further), len(further) or (self.winners or 0) * some
+        """How many further trials of winners have ended, and how many are planned."""
+        further = [status for key, status in self.states.items() if self._of_winner(key)]
+        # If every trial of the plan failed, there is no winner.
+        possible = any(status not in ENDED or status in COUNTED for status in self.states.values())
+        return sum(status in ENDED for status in further), len(further) or (self.winners or 0) * possible
 
-    def done(self) -> bool:
-        """Whether every trial has ended, those that are still to be planned included."""
-        pairs, winners = self.pairs(), self.winners_trials()
-        return pairs[0] == pairs[1] and winners[0] == winners[1]
+    def tallies(self) -> dict[str, tuple[int, int]]:
+        if self.winners is None:
+            return {"pairs": self.pairs()}
+        return {"pairs": self.pairs(), "winners' trials": self.winners_trials()}
 
-    def _further(self, key: TrialKey) -> bool:
-        """Whether it is a winner's, beyond the plan: of such a study each configuration is planned once."""
+    def epochs_left(self) -> Mapping[str | None, int]:
+        left: Counter[str | None] = Counter()
+        for key, status in self.states.items():
+            if status not in ENDED:
+                newest = self.running.get(key)
+                left[key.arm] += max((self.epochs or 1) - (newest.epoch if newest else 0), 0)
+        if not any(self._of_winner(key) for key in self.states):
+            left[None] = (self.winners or 0) * (self.epochs or 1)
+        return left
+
+    def _of_winner(self, key: TrialKey) -> bool:
+        """Whether it is a further trial of a winner: the plan of a study with winners has one replicate only."""
         return self.winners is not None and key.replicate > 0
 
     def fractions(self) -> dict[str, tuple[int, int]]:
-        """For each arm: how many trials show the study's primary outcome, of how many that count."""
-        found = {key.arm: (0, 0) for key in self.states}
+        """For each arm the number of trials with the primary outcome, and of all trials that count."""
+        counts = {key.arm: (0, 0) for key in self.states}
         for key, outcome in self.outcomes.items():
-            if outcome is not None and not self._further(key):
-                shown, counted = found[key.arm]
-                found[key.arm] = shown + (outcome == self.outcome), counted + 1
-        return found
+            if outcome is not None and not self._of_winner(key):
+                shown, counted = counts[key.arm]
+                counts[key.arm] = shown + (outcome == self.outcome), counted + 1
+        return counts
 
-    def failures(self) -> dict[str, int]:
-        """How many trials ended in each way that is not a result."""
-        counts = Counter(self.states.values())
-        return {status: counts[status] for status in (*NO_RESULT, "diverged") if counts[status]}
+    def outcomes_line(self) -> str:
+        shares = [f"{arm} {shown} of {counted}" for arm, (shown, counted) in self.fractions().items() if counted]
+        return f"{in_words(self.outcome)}: {', '.join(shares)}" if shares else ""
 
-    def seconds_left(self) -> float | None:
-        """The epochs that are left times how long an epoch of the arm took, over the trials that run at once."""
-        measured = {arm: seconds / count for arm, (count, seconds) in self.epoch_seconds.items() if count}
-        if not measured:
-            return None
-        usual = sum(measured.values()) / len(measured)
-        work = 0.0
-        for key, status in self.states.items():
-            if status in ENDED:
-                continue
-            newest = self.running.get(key)
-            done = 0 if newest is None else newest.epoch
-            work += max((self.epochs or 1) - done, 0) * measured.get(key.arm, usual)
-        if not any(self._further(key) for key in self.states):
-            work += (self.winners or 0) * (self.epochs or 1) * usual
-        return work / max(len(self.running), 1)
+    def epochs_of(self, key: TrialKey) -> int | None:  # noqa: ARG002
+        return self.epochs
+
+    def how_to_reproduce(self, key: TrialKey) -> str:
+        return f" (to reproduce: robustness sweep {self.study} --only {key} --inline)"
+
+    def details(self) -> Mapping[str, Any]:
+        counts = {"pairs": self.pairs()}
+        if self.winners is not None:
+            counts["winners"] = self.winners_trials()
+        return {
+            **{name: {"done": ended, "all": planned} for name, (ended, planned) in counts.items()},
+            self.outcome: {
+                arm: {"shown": shown, "counted": counted} for arm, (shown, counted) in self.fractions().items()
+            },
+        }
 
     def planned(self, keys: Iterable[TrialKey]) -> None:
+        """Trials have been added to the plan."""
         self.states.update(dict.fromkeys(keys, "planned"))
 
     def started(self, key: TrialKey) -> None:
+        """A trial has started."""
         self.states[key] = "running"
         self.running[key] = None
 
     def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        """A trial has finished an epoch."""
         self.running[key] = result
         if self.epochs is not None:
-            self._measure(key.arm, 1, result.seconds)
+            self.add_epochs(key.arm, 1, result.seconds)
 
     def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None:
+        """A trial has ended."""
         self.states[key] = status
         self.outcomes[key] = outcome
         self.running.pop(key, None)
         if self.epochs is None:
-            self._measure(key.arm, 1, seconds)
-
-    def _measure(self, arm: str, epochs: int, seconds: float) -> None:
-        count, total = self.epoch_seconds.get(arm, (0, 0.0))
-        self.epoch_seconds[arm] = count + epochs, total + seconds
-
-    def complaints(self) -> list[str]:
-        """A line for each trial without a result, with the command that runs it again by itself."""
-        return [
-            f"{status.replace('_', ' ')}: {key} (robustness sweep {self.study} --only {key} --inline)"
-            for key, status in self.states.items()
-            if status in NO_RESULT
-        ]
-
-    def line(self) -> str:
-        """The whole state in one line."""
-        done, every = self.pairs()
-        parts = [f"{self.study}: {done} of {every} pairs"]
-        if self.winners is not None:
-            parts.append("{} of {} trials of winners".format(*self.winners_trials()))
-        parts.append(f"{len(self.running)} trials running")
-        left = self.seconds_left()
-        if left is not None and not self.done():
-            parts.append(f"about {in_words(left)} left")
-        parts += [
-            f"{arm} {self.outcome.replace('_', ' ')} {shown} of {counted}"
-            for arm, (shown, counted) in self.fractions().items()
-            if counted
-        ]
-        parts += [f"{count} {status.replace('_', ' ')}" for status, count in self.failures().items()]
-        return ", ".join(parts)
-
-    def table(self) -> RenderableType:
-        """The whole state as a block for a terminal."""
-        from rich.console import Group
-        from rich.padding import Padding
-        from rich.progress_bar import ProgressBar
-        from rich.text import Text
-
-        done, every = self.pairs()
-        # A bar alone does not end its line.
-        bar = Padding(ProgressBar(total=max(every, 1), completed=done, width=60), 0, expand=False)
-        running = {str(key): newest for key, newest in self.running.items()}
-        return Group(Text(self.line()), bar, *running_table(running, self.metric, self.epochs))
-
-    def as_json(self) -> Mapping[str, Any]:
-        """The whole state as plain values."""
-        done, every = self.pairs()
-        return {
-            "study": self.study,
-            "pairs": {"done": done, "all": every},
-            **(
-                {}
-                if self.winners is None
-                else {"winners": dict(zip(("done", "all"), self.winners_trials(), strict=True))}
-            ),
-            "trials": dict(sorted(Counter(self.states.values()).items())),
-            "running": running_json(self.running),
-            "seconds_left": self.seconds_left(),
-            self.outcome: {
-                arm: {"shown": shown, "counted": counted} for arm, (shown, counted) in self.fractions().items()
-            },
-            "failures": self.failures(),
-        }
+            self.add_epochs(key.arm, 1, seconds)
 
 
-def running_table(
-    running: Mapping[str, EpochResult | None], metric: str, epochs: int | None
-) -> Iterator[RenderableType]:
-    """A table of what runs, by name, with its newest epoch; nothing if nothing runs."""
-    from rich.table import Table
-    from rich.text import Text
-
-    if not running:
-        return
-    rows = Table("trial", "epoch", metric, box=None, pad_edge=False)
-    for name, newest in list(running.items())[:MOST_ROWS]:
-        epoch = "-" if newest is None else f"{newest.epoch}" + (f" of {epochs}" if epochs else "")
-        value = None if newest is None else newest.measures.get(metric)
-        rows.add_row(Text(name), epoch, "-" if value is None else f"{value:.3f}")
-    yield rows
-    if len(running) > MOST_ROWS:
-        yield Text(f"and {len(running) - MOST_ROWS} more")
+def in_words(name: str) -> str:
+    """A status or outcome as text: `timed out`."""
+    return name.replace("_", " ")
 
 
-def running_json(running: Mapping[TrialKey, EpochResult | None]) -> list[dict[str, Any]]:
-    """What runs, and its newest epoch, as plain values."""
-    return [{"trial": str(key), "epoch": None if newest is None else newest.epoch} for key, newest in running.items()]
+def plural(count: int, noun: str) -> str:
+    """`1 trial`, `2 trials`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-class Display:
-    """Shows a `Progress` while a sweep runs; a `SweepWatcher` of `robustness.sweep.sweep`, and a context."""
-
-    def __init__(self, progress: Progress, quiet: bool = False, stream: TextIO | None = None) -> None:
-        self.progress = progress
-        self._stream = stream or sys.stderr
-        self._quiet = quiet
-        self._live: Live | None = None
-        self._last_line = -LINE_EVERY
-
-    def __enter__(self) -> Display:
-        if not self._quiet and self._stream.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            console = Console(file=self._stream)
-            self._live = Live(get_renderable=self.progress.table, console=console, refresh_per_second=2, transient=True)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-        self._show(always=True)
-
-    def planned(self, keys: Sequence[TrialKey]) -> None:
-        self.progress.planned(keys)
-
-    def started(self, key: TrialKey, where: Started) -> None:  # noqa: ARG002  where it runs is in the store
-        self.progress.started(key)
-        self._show()
-
-    def epoch(self, key: TrialKey, result: EpochResult) -> None:
-        self.progress.epoch(key, result)
-        self._show()
-
-    def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None:
-        self.progress.ended(key, status, outcome, seconds)
-        self._show()
-
-    def _show(self, always: bool = False) -> None:
-        """A plain line, not too often; a terminal's display refreshes itself."""
-        now = time.monotonic()
-        if self._quiet or (self._live is not None and not always):
-            return
-        if always or now - self._last_line >= LINE_EVERY:
-            self._last_line = now
-            print(self.progress.line(), file=self._stream, flush=True)
-
-
-def in_words(seconds: float) -> str:
-    """A duration as a person would say it."""
+def duration(seconds: float) -> str:
+    """A duration in its natural unit: `90 s`, `10 min`, `3.0 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 90 * 60:

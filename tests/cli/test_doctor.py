@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ def test_doctor_lists_what_the_machine_has(capsys: pytest.CaptureFixture[str]) -
     shown = capsys.readouterr().out
     for word in ("python", "torch", "ray", "optuna", "sqlalchemy", "store", "cores"):
         assert word in shown
-    assert (code == 0) == ("nothing is wrong" in shown)
+    assert (code == 0) == ("no problems found" in shown)
 
 
 def test_doctor_says_what_is_wrong_with_a_store_and_makes_no_file(
@@ -49,6 +50,19 @@ def test_every_command_has_a_help_text(command: str, capsys: pytest.CaptureFixtu
         main([command, "--help"])
     assert ended.value.code == 0
     assert f"usage: robustness {command}" in capsys.readouterr().out
+
+
+def test_options_have_the_same_short_form_in_every_command() -> None:
+    short = {"--out": "-o", "--quiet": "-q", "--store": "-s", "--workers": "-w"}
+    seen = set()
+    for command in COMMANDS.values():
+        parser = argparse.ArgumentParser()
+        command.add_arguments(parser)
+        for action in parser._actions:
+            for name in short.keys() & set(action.option_strings):
+                assert short[name] in action.option_strings
+                seen.add(name)
+    assert seen == set(short)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

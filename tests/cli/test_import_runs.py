@@ -47,8 +47,8 @@ radial,0.001,32,0.65,finished
 def test_runs_of_one_configuration_are_paired_and_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", write(PLAIN), "--study", "elsewhere", *THRESHOLDS]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "8 runs of 2 arms (mfvi, radial), 4 configurations",
-        "robustness report elsewhere",
+        "imported 8 runs of 2 arms (mfvi, radial) in 4 configurations",
+        "write the report with: robustness report elsewhere",
     ]
     found = results()
     assert found["sampling"]["pairs"] == 3
@@ -141,6 +141,6 @@ def test_two_studies_stand_beside_each_other(capsys: pytest.CaptureFixture[str])
     assert main(["compare", "elsewhere", "stricter"]) == 0
     text = capsys.readouterr().out
     assert "2 of 3 (67 %" in text
-    assert "note: they have different thresholds (nothing learned, good): 0.600, 0.800 and 0.600, 0.900" in text
+    assert "note: the studies have different thresholds (learned nothing, good): 0.600, 0.800 and 0.600, 0.900" in text
     assert main(["compare", "elsewhere", "stricter", "--json"]) == 0
     assert [study["study"] for study in json.loads(capsys.readouterr().out)["studies"]] == ["elsewhere", "stricter"]

@@ -31,7 +31,7 @@ def test_the_json_of_the_papers_study(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_table_shows_counts_strata_power_and_every_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "quickstart"]) == 0
     printed = capsys.readouterr().out
-    assert "720 configurations, 576 under batch_size * variational_samples <= 256" in printed
+    assert "720 configurations, 576 with batch_size * variational_samples <= 256" in printed
     assert "amsgrad 6, sgd 6" in printed
     assert "24 = 12 configurations x 2 arms (mfvi, radial)" in printed
     assert "sample size: 12 pairs" in printed

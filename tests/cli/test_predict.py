@@ -104,4 +104,4 @@ def test_a_missing_picture_is_named(model: Path, capsys: pytest.CaptureFixture[s
 
 def test_an_empty_folder_is_named(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", str(model), str(tmp_path)]) == 2
-    assert f"{tmp_path}: there are no pictures" in capsys.readouterr().err
+    assert f"{tmp_path}: contains no images" in capsys.readouterr().err

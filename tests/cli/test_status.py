@@ -8,10 +8,11 @@ import pytest
 from support.studies import store_url, write_study
 
 from robustness.cli import main
+from robustness.cli.display import Display
 from robustness.store import open_store
 from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
-from robustness.sweep.progress import Display, Progress, in_words
+from robustness.sweep.progress import SweepProgress, duration
 from robustness.trial import EpochResult, TrialKey
 
 
@@ -50,7 +51,7 @@ def test_status_shows_running_trials_and_how_to_reproduce_a_failure(
 ) -> None:
     assert main(["status", "--store", url]) == 0
     shown = capsys.readouterr().out
-    assert "1 of 5 pairs" in shown
+    assert "1 of 5 pairs done, 1 trial running" in shown
     assert "0.750" in shown
     assert "robustness sweep simulated --only 1/first --inline" in shown
     bars = [line for line in shown.splitlines() if "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in line]
@@ -69,17 +70,17 @@ def test_status_of_a_store_that_is_not_there_makes_none(tmp_path: Path, capsys: 
 def test_plain_lines_are_shown_where_there_is_no_terminal(url: str) -> None:
     stream = io.StringIO()
     with open_store(url) as store:
-        progress = Progress.of(store.study("simulated"))
+        progress = SweepProgress.of(store.study("simulated"))
     with Display(progress, stream=stream) as display:
         display.epoch(TrialKey(1, "second"), EpochResult(3, {"validation_auc": 0.7}, False, 2.0))
         display.ended(TrialKey(1, "second"), "finished", "between", 6.0)
     last = stream.getvalue().splitlines()[-1]
-    assert last.startswith("simulated: 2 of 5 pairs, 0 trials running")
-    assert "second learned nothing 0 of 2, 1 failed" in last
+    assert last.startswith("simulated: 2 of 5 pairs done, 0 trials running")
+    assert "learned nothing: first 1 of 1, second 0 of 2; 1 failed" in last
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(5, "5 s"), (600, "10 min"), (3 * 3600, "3.0 h"), (3 * 86400, "3.0 days")]
 )
-def test_durations_are_said_in_words(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
+def test_durations_have_their_natural_unit(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

@@ -84,7 +84,9 @@ def test_runs_and_final_models_are_counted_for_each_arm(url: str, capsys: pytest
 def test_the_table_shows_arms_what_runs_and_what_failed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", "--store", url]) == 0
     shown = capsys.readouterr().out
-    assert "branin: 4 of 8 runs, 1 of 4 final models, 1 trials running, about 58 s left" in " ".join(shown.split())
+    assert "branin: 4 of 8 runs and 1 of 4 final models done, 1 trial running, about 58 s left" in " ".join(
+        shown.split()
+    )
     assert "second, run 2" in shown
     assert "0.875" in shown
     assert "failed: second, run 1" in shown
@@ -129,7 +131,7 @@ def test_a_search_that_has_ended_is_done(tmp_path: Path) -> None:
             writer.ended(TrialKey(0, "only"), "diverged", None, None, "NaN", 1.0)
         progress = SearchProgress.of(registered)
     assert progress.done()
-    assert progress.line() == "branin: 1 of 1 runs, 0 trials running, 1 diverged"
+    assert progress.line() == "branin: 1 of 1 runs done, 0 trials running; 1 diverged"
 
 
 def test_status_needs_neither_torch_nor_ray_nor_frames(url: str) -> None:

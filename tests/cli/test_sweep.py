@@ -12,8 +12,10 @@ import pytest
 from support.studies import results, store_url, write_study
 from support.trainables import wait_for
 
-from robustness.cli import main
-from robustness.store import open_store
+from robustness.cli import main, make_parser
+from robustness.cli.interruption import interruptible, resume_line
+from robustness.errors import StoreError
+from robustness.store import StudyStore, open_store
 from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.trial import ENDED
@@ -97,7 +99,7 @@ def test_a_signal_in_the_midst_of_an_epoch_leaves_a_sweep_that_goes_on(
         process.kill()
         process.wait()
     assert process.returncode == 130, errors
-    assert f"to go on: robustness sweep {path} --store {url}" in errors
+    assert f"resume with: robustness sweep {path} --store {url}" in errors
     with open_store(url) as store:
         assert len(store.study("simulated").pending()) == 10
 
@@ -105,7 +107,7 @@ def test_a_signal_in_the_midst_of_an_epoch_leaves_a_sweep_that_goes_on(
 def test_a_second_signal_leaves_at_once() -> None:
     program = (
         "import os, signal\n"
-        "from robustness.cli.arguments import interruptible\n"
+        "from robustness.cli.interruption import interruptible\n"
         "with interruptible() as interruption:\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    assert interruption()\n"
@@ -116,6 +118,54 @@ def test_a_second_signal_leaves_at_once() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 130
     assert done.stdout == "first\n"
+
+
+def test_the_first_signal_says_how_to_quit_at_once(capfd: pytest.CaptureFixture[str]) -> None:
+    with interruptible() as interruption:
+        assert not interruption()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert interruption()
+    assert "Finished trials are saved; press Ctrl-C again to quit now." in capfd.readouterr().err
+
+
+def test_the_line_that_resumes_repeats_what_was_asked_for() -> None:
+    words = ["sweep", "a study.yaml", "--set", "training.epochs=5", "-s", "postgresql://me:secret@host/runs", "-w", "2"]
+    arguments = make_parser().parse_args([*words, "-q", "--inline", "--retry"])
+    assert resume_line(arguments) == (
+        "robustness sweep 'a study.yaml' --set training.epochs=5 "
+        "--store 'postgresql://me:***@host/runs' --workers 2 --inline"
+    )
+
+
+def test_a_store_that_fails_during_a_sweep_cuts_it_short(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise StoreError("the disk\nis full")
+
+    monkeypatch.setattr("robustness.cli.sweep.sweep", fail)
+    path = write_study(tmp_path)
+    words = ["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--quiet"]
+    assert main(words) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "robustness: the disk is full"
+    assert lines[1].startswith(f"cut short; resume with: robustness sweep {path} --store ")
+    with pytest.raises(StoreError):
+        main([*words, "--debug"])
+
+
+def test_headline_and_report_come_from_one_reading_of_the_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    read, epochs = [], StudyStore.epochs
+    monkeypatch.setattr(StudyStore, "epochs", lambda store: read.append(store.name) or epochs(store))
+    assert main(["sweep", str(write_study(tmp_path)), "-s", store_url(tmp_path), "--inline"]) == 0
+    assert read == ["simulated"]
+    lines = capsys.readouterr().out.splitlines()
+    assert "learned nothing in" in lines[0]
+    assert lines[-1] == "report: simulated.html"
+    assert lines[0] in (tmp_path / "simulated.html").read_text(encoding="utf-8")
 
 
 def test_a_second_sweep_of_a_study_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,11 +199,11 @@ def test_what_failed_runs_again_when_it_is_asked_to(tmp_path: Path, capsys: pyte
     path = write_study(tmp_path, "faulty", space=space, sampling={"configurations": 2}, training=training)
     arguments = ["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--no-report"]
     assert main(arguments) == 1
-    assert "`--retry` runs them again" in capsys.readouterr().err
+    assert "`--retry` reruns them" in capsys.readouterr().err
     (tmp_path / "disk").touch()
     assert main(arguments) == 1
     assert main([*arguments, "--retry"]) == 0
-    assert "2 trials to run again" in capsys.readouterr().err
+    assert "2 trials to rerun" in capsys.readouterr().err
     with open_store(store_url(tmp_path)) as store:
         trials, epochs = store.study("simulated").trials(), store.study("simulated").epochs()
     assert set(trials["status"]) == {"finished"}
@@ -173,7 +223,7 @@ def test_a_sweep_that_was_ended_on_its_evidence_is_not_opened_again(
     with open_store(store_url(tmp_path)) as store:
         store.study("simulated").save_note("stopped", {"pairs": 5})
     assert main([*arguments, "--retry"]) == 2
-    assert "ended on its evidence" in capsys.readouterr().err
+    assert "stopped early on its evidence" in capsys.readouterr().err
 
 
 def test_only_runs_the_trial_it_names(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from support.trials import SMALL_TASK
 
+from report.analysis import analyse
 from robustness import metrics
 from robustness.cli import main
-from robustness.cli.optimize_display import print_results
+from robustness.cli.search_display import print_results
 from robustness.execution.inline import InlineExecutor
 from robustness.optimize.ensembles import combine, final_counts, members_of
 from robustness.optimize.final_models import (
@@ -160,7 +161,7 @@ def test_accuracy_as_objective_selects_runs_and_epochs_and_both_measures_are_rec
     for row in measures[measures["arm"].isin(["radial", "deterministic"])].itertuples():
         epochs = by_trial.get_group((row.configuration, row.arm, row.replicate)).set_index("epoch")
         assert row.chosen_epoch == epochs["validation_accuracy"].idxmax()
-    print_results(study, store)
+    print_results(study, store, analyse(store).results)
     said = capsys.readouterr().out
     assert said.count("best validation_accuracy") == 2
     assert "AUC, 0 % referred" in said

@@ -52,7 +52,7 @@ def test_sweep_and_optimize_refuse_each_others_studies(tmp_path: Path, capsys: p
     path = tmp_path / "branin.yaml"
     path.write_text(yaml.safe_dump(branin_document()))
     assert main(["sweep", str(path), "--store", store]) == 2
-    assert "`robustness optimize` runs it" in capsys.readouterr().err
+    assert "run it with `robustness optimize`" in capsys.readouterr().err
     path.write_text(yaml.safe_dump(branin_document(search=None, sampling={"configurations": 2})))
     assert main(["optimize", str(path), "--store", store]) == 2
     assert "has no `search`" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from robustness.execution.tune import TuneExecutor
 from robustness.store import open_store
 from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
-from robustness.sweep.progress import Progress
+from robustness.sweep.progress import SweepProgress
 from robustness.sweep.sweep import SweepResult, read_keys, sweep
 from robustness.trial import TrialKey
 
@@ -138,18 +138,21 @@ def test_a_study_none_of_whose_trials_has_a_result_is_done_without_winners(tmp_p
     path = study_file(tmp_path, "faulty", space={"fault": ["raises"]}, winners={"replicates": 3})
     assert swept(path, store_url(tmp_path), InlineExecutor()).run == 2
     with open_store(store_url(tmp_path)) as store:
-        assert Progress.of(store.study("simulated")).done()
+        assert SweepProgress.of(store.study("simulated")).done()
 
 
 def test_status_and_plan_count_the_trials_of_winners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, url = study_file(tmp_path), store_url(tmp_path)
     assert main(["plan", str(path)]) == 0
-    assert "winners: 8 trials follow: the best of each arm for each data" in capsys.readouterr().out
+    assert (
+        "winners: 8 more trials: further replicates of the best configuration of each arm for each data"
+        in capsys.readouterr().out
+    )
     assert main(["plan", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["winners"] == FURTHER
     swept(study_file(tmp_path), url, InlineExecutor(), stop=_after_epochs(8))
     with open_store(url) as store:
-        progress = Progress.of(store.study("simulated"))
+        progress = SweepProgress.of(store.study("simulated"))
     assert (progress.pairs(), progress.winners_trials(), progress.done()) == ((1, 6), (0, FURTHER), False)
     swept(path, url, InlineExecutor())
     assert main(["status", "simulated", "--store", url, "--json"]) == 0
@@ -158,9 +161,9 @@ def test_status_and_plan_count_the_trials_of_winners(tmp_path: Path, capsys: pyt
     assert status["winners"] == {"done": FURTHER, "all": FURTHER}
     assert status["learned_nothing"]["first"]["counted"] == 6
     with open_store(url) as store:
-        progress = Progress.of(store.study("simulated"))
+        progress = SweepProgress.of(store.study("simulated"))
     assert progress.done()
-    assert "8 of 8 trials of winners" in progress.line()
+    assert "8 of 8 winners' trials done" in progress.line()
 
 
 def _after_epochs(count: int) -> Callable[[], bool]:

@@ -1,4 +1,4 @@
-"""What `robustness optimize` says: a line for each run and final model that ends, and a table at the end."""
+"""What `robustness optimize` shows: a line for each run and final model that ends, and the results at the end."""
 
 from __future__ import annotations
 
@@ -6,17 +6,31 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from rich.table import Table
+
+from robustness.cli.display import print_table, value_text
 from robustness.execution.protocol import Started
+from robustness.optimize.final_models import winners
 from robustness.optimize.proposals import Run
 from robustness.optimize.search import search_of
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
 from robustness.sweep.outcomes import Outcome
+from robustness.sweep.progress import in_words
 from robustness.trial import EpochResult, Status, TrialKey
+
+COLUMNS = {
+    "accuracy": ("accuracy", ".3f"),
+    "nll": ("NLL", ".3f"),
+    "calibration_error": ("calibration error", ".3f"),
+    "seconds_per_epoch": ("s/epoch", ".2f"),
+    "parameters": ("parameters", ",.0f"),
+}
+"""Heading and number format of each measure in the table of final models."""
 
 
 class SearchLines:
-    """A line for each run that ends."""
+    """Prints a line for each run that ends; a `SearchWatcher`."""
 
     def __init__(self, study: Study, quiet: bool = False) -> None:
         self._runs = search_of(study).runs
@@ -31,12 +45,13 @@ class SearchLines:
         if run.score is not None and run.status == "finished":
             self._best[arm] = max(run.score, self._best.get(arm, run.score))
         best = f" (best {self._best[arm]:.3f})" if arm in self._best else ""
-        shown = "" if run.score is None else f", {self._metric} {run.score:.3f}{best}"
-        _say(f"{arm}: run {run.number + 1} of {self._runs} {_word(run.status)} in {seconds:.0f} s{shown}", self._quiet)
+        score = "" if run.score is None else f", {self._metric} {run.score:.3f}{best}"
+        line = f"{arm}: run {run.number + 1} of {self._runs} {in_words(run.status)} in {seconds:.0f} s{score}"
+        _print_progress(line, self._quiet)
 
 
 class FinalLines:
-    """A line for each final model that ends."""
+    """Prints a line for each final model that ends; a `Watcher`."""
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -48,39 +63,33 @@ class FinalLines:
         pass
 
     def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None:  # noqa: ARG002
-        _say(f"{key.arm}: final model {key.replicate + 1} {_word(status)} in {seconds:.0f} s", self._quiet)
+        line = f"{key.arm}: final model {key.replicate + 1} {in_words(status)} in {seconds:.0f} s"
+        _print_progress(line, self._quiet)
 
 
-def print_results(study: Study, store: StudyStore) -> None:
-    """The best run of each arm and, where there are final models, a table of them and what they show."""
-    from report.analysis import analyse
-    from robustness.optimize.final_models import winners
-
+def print_results(study: Study, store: StudyStore, results: Mapping[str, Any]) -> None:
+    """Print the best run of each arm and, from the report's results, the final models and their comparison."""
     for arm, run in winners(study, store).items():
-        values = ", ".join(f"{name} {_cell(value)}" for name, value in run.hyperparameters.items())
+        values = ", ".join(f"{name} {value_text(value)}" for name, value in run.hyperparameters.items())
         print(f"{arm}: best {study.objective} {run.score:.3f} in run {run.number + 1}: {values}")
-    finals = analyse(store).results.get("finals")
+    finals = results.get("finals")
     if finals is not None:
-        _print_table(finals)
+        _print_final_models(finals)
         print(finals["sentences"][0])
 
 
-def _print_table(finals: Mapping[str, Any]) -> None:
-    """The table of final models; a single network without draws is equally sure of everything and refers nothing."""
-    from rich.console import Console
-    from rich.table import Table
-
+def _print_final_models(finals: Mapping[str, Any]) -> None:
+    """A table of the final models; a deterministic network has no uncertainty to refer by, so its cells stay empty."""
     table = Table("arm", box=None, pad_edge=False)
     for fraction in finals["referred"]:
         table.add_column(f"AUC, {100 * fraction:.0f} % referred", justify="right")
-    for name in ("accuracy", "NLL", "calibration error", "s an epoch", "parameters"):
-        table.add_column(name, justify="right")
-    for arm, found in finals["arms"].items():
-        aucs = [_with_error(each) if found["refers"] or not each["referred"] else "–" for each in found["auc"]]
-        formats = {"accuracy": ".3f", "nll": ".3f", "calibration_error": ".3f", "seconds_per_epoch": ".2f"}
-        others = [_number(found[name]["mean"], form) for name, form in (*formats.items(), ("parameters", ",.0f"))]
+    for heading, _ in COLUMNS.values():
+        table.add_column(heading, justify="right")
+    for arm, measures in finals["arms"].items():
+        aucs = [_with_error(auc) if measures["refers"] or not auc["referred"] else "–" for auc in measures["auc"]]
+        others = [_number(measures[name]["mean"], form) for name, (_, form) in COLUMNS.items()]
         table.add_row(arm, *aucs, *others)
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    print_table(table)
 
 
 def _with_error(auc: Mapping[str, Any]) -> str:
@@ -91,14 +100,6 @@ def _number(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
 
 
-def _word(status: Status) -> str:
-    return status.replace("_", " ")
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _say(line: str, quiet: bool) -> None:
+def _print_progress(line: str, quiet: bool) -> None:
     if not quiet:
         print(line, file=sys.stderr, flush=True)

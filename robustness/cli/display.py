@@ -1,0 +1,155 @@
+"""What commands show in a terminal: the progress of a study, live or once, tables, and a trial rerun for inspection."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from robustness.execution.protocol import Ending, Started
+from robustness.optimize.progress import SearchProgress
+from robustness.sweep.outcomes import Outcome
+from robustness.sweep.progress import Progress, SweepProgress
+from robustness.trial import NO_RESULT, EpochResult, Status, TrialKey
+
+LINE_EVERY = 10.0
+"""Seconds between two plain lines."""
+MOST_ROWS = 16
+"""Further running trials are counted, not listed."""
+FILE_WIDTH = 160
+"""The width of tables that are not printed to a terminal."""
+
+
+class Display:
+    """Shows the progress of a running sweep, as a live block in a terminal and as plain lines elsewhere.
+
+    It is a `SweepWatcher` and a context manager.
+    """
+
+    def __init__(self, progress: SweepProgress, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self.progress = progress
+        self._stream = stream or sys.stderr
+        self._quiet = quiet
+        self._live: Live | None = None
+        self._last_line = -LINE_EVERY
+
+    def __enter__(self) -> Display:
+        if not self._quiet and self._stream.isatty():
+            self._live = Live(
+                get_renderable=lambda: progress_block(self.progress),
+                console=Console(file=self._stream),
+                refresh_per_second=2,
+                transient=True,
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        self._print_line(always=True)
+
+    def planned(self, keys: Sequence[TrialKey]) -> None:
+        self.progress.planned(keys)
+
+    def started(self, key: TrialKey, where: Started) -> None:  # noqa: ARG002 - the store keeps the worker
+        self.progress.started(key)
+        self._print_line()
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        self.progress.epoch(key, result)
+        self._print_line()
+
+    def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None:
+        self.progress.ended(key, status, outcome, seconds)
+        self._print_line()
+
+    def _print_line(self, always: bool = False) -> None:
+        """Print a plain line unless the last one is recent or a live block refreshes itself."""
+        now = time.monotonic()
+        if self._quiet or (self._live is not None and not always):
+            return
+        if always or now - self._last_line >= LINE_EVERY:
+            self._last_line = now
+            print(self.progress.line(), file=self._stream, flush=True)
+
+
+class Printer:
+    """An observer that prints each epoch and each ending, with its traceback, of trials that are not stored."""
+
+    def __init__(self, metric: str) -> None:
+        self.failed = False
+        self._metric = metric
+
+    def started(self, key: TrialKey, attempt: int, where: Started) -> None:
+        print(f"{key}: attempt {attempt} on {where.device}")
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        value = result.measures.get(self._metric)
+        print(f"{key}: epoch {result.epoch}" + ("" if value is None else f", {self._metric} {value:.4f}"))
+
+    def ended(self, key: TrialKey, ending: Ending) -> None:
+        print(f"{key}: {ending.status}" + (f"\n{ending.error}" if ending.error else ""))
+        self.failed = self.failed or ending.status in NO_RESULT
+
+
+def progress_block(progress: Progress) -> Group:
+    """The state of a sweep or search as a block for a terminal."""
+    return Group(Text(progress.line()), *_summary(progress), *_running_table(progress))
+
+
+def _summary(progress: Progress) -> Iterator[RenderableType]:
+    """A bar for the pairs of a sweep, a table for the arms of a search."""
+    if isinstance(progress, SweepProgress):
+        ended, planned = progress.pairs()
+        # A bar alone does not end its line.
+        yield Padding(ProgressBar(total=max(planned, 1), completed=ended, width=60), 0, expand=False)
+    elif isinstance(progress, SearchProgress):
+        table = Table("arm", "runs", f"best {progress.metric}", "in run", "final models", box=None, pad_edge=False)
+        for label, arm in progress.arms.items():
+            table.add_row(
+                Text(label),
+                f"{arm.ended['search']} of {arm.runs}" if arm.runs else "-",
+                "-" if arm.best is None else f"{arm.best:.3f}",
+                "-" if arm.best_run is None else str(arm.best_run),
+                f"{arm.ended['final']} of {arm.final_models}" if arm.final_models else "-",
+            )
+        yield table
+
+
+def _running_table(progress: Progress) -> Iterator[RenderableType]:
+    """The running trials with their newest epochs; nothing if none is running."""
+    if not progress.running:
+        return
+    table = Table("trial", "epoch", progress.metric, box=None, pad_edge=False)
+    for key, newest in list(progress.running.items())[:MOST_ROWS]:
+        planned = progress.epochs_of(key)
+        epoch = "-" if newest is None else f"{newest.epoch}" + (f" of {planned}" if planned else "")
+        value = None if newest is None else newest.measures.get(progress.metric)
+        table.add_row(Text(progress.trial_name(key)), epoch, "-" if value is None else f"{value:.3f}")
+    yield table
+    if len(progress.running) > MOST_ROWS:
+        yield Text(f"and {len(progress.running) - MOST_ROWS} more")
+
+
+def print_table(table: Table) -> None:
+    """Print a table as wide as the terminal, or with a fixed width to a file or pipe."""
+    Console(width=None if sys.stdout.isatty() else FILE_WIDTH).print(table)
+
+
+def value_text(value: object) -> str:
+    """A hyperparameter's value as a study file would have it, floats to four digits."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
