@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -56,3 +56,20 @@ def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:
     closest = get_close_matches(str(name), names, n=1)
     hint = f"; did you mean {closest[0]!r}?" if closest else ""
     return f"unknown {kind} {str(name)!r}{hint} (choose from: {', '.join(names)})"
+
+
+def shown(value: object, longest: int = 60) -> str:
+    """Return a value as it appears in a one-line message: its repr, cut when it is long."""
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """Return the path to a value as `arms.0.name`; keys that could garble a terminal appear as their repr."""
+    return ".".join(shown_key(key) for key in path)
+
+
+def shown_key(key: str | int) -> str:
+    """Return a key as it appears in a one-line message."""
+    text = str(key)
+    return (text if len(text) <= 60 else f"{text[:59]}…") if text.isprintable() else shown(text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from robustness.errors import RobustnessError, unknown_name
+from robustness.errors import RobustnessError, dotted, shown, unknown_name
 
 _Options = TypeVar("_Options", bound=BaseModel)
 
@@ -30,23 +30,6 @@ def read_options(
     except ValidationError as problem:
         separator = ", " if " " in section else "."
         raise error(f"{section}{separator}{first_fault(problem, kind, values)}") from None
-
-
-def shown(value: object, longest: int = 60) -> str:
-    """Return a value as it appears in a one-line message: its repr, cut when it is long."""
-    text = repr(value)
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def dotted(path: Sequence[str | int]) -> str:
-    """Return the path to a value as `arms.0.name`; keys that could garble a terminal appear as their repr."""
-    return ".".join(shown_key(key) for key in path)
-
-
-def shown_key(key: str | int) -> str:
-    """Return a key as it appears in a one-line message."""
-    text = str(key)
-    return (text if len(text) <= 60 else f"{text[:59]}…") if text.isprintable() else shown(text)
 
 
 def first_fault(error: ValidationError, model: type[BaseModel], data: Any) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from robustness.metrics import OBJECTIVES
 from robustness.optimize.ensembles import ensemble_size, final_models, members_among
 from robustness.optimize.numbering import Stage, read_number
 from robustness.study.arms import Arm
@@ -131,7 +130,18 @@ def _planned(document: Mapping[str, Any]) -> SearchProgress:
     epochs = int(document["training"].get("epochs") or 1)
     return SearchProgress(
         study=str(document["name"]),
-        metric=OBJECTIVES.get(search["objective"], str(document["outcomes"]["metric"])),
+        metric=_objective(document),
         arms=planned,
         epochs={"search": int(search["epochs"] or epochs), "final": epochs},
     )
+
+
+def _objective(document: Mapping[str, Any]) -> str:
+    """Return the metric that the search of a study's document optimises."""
+    objective = document["search"]["objective"]
+    if objective is None:
+        return str(document["outcomes"]["metric"])
+    # Loads numpy, which `status` otherwise does without.
+    from robustness.metrics import OBJECTIVES
+
+    return OBJECTIVES[objective]

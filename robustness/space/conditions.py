@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robustness.errors import SearchSpaceError, unknown_name
-from robustness.validation import shown
+from robustness.errors import SearchSpaceError, shown, unknown_name
 
 MAX_LENGTH = 1000
 MAX_DEPTH = 40

@@ -23,10 +23,9 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from robustness.errors import SearchSpaceError, unknown_name
+from robustness.errors import SearchSpaceError, shown, unknown_name
 from robustness.space.conditions import Condition, read_condition
 from robustness.space.options import Branches, Choices, Constant, Fragment, Option, Options, Range, Scalar
-from robustness.validation import shown
 
 LISTABLE = 100_000
 """A finite space up to this size is listed in full, so that draws never repeat."""

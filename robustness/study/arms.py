@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from robustness.errors import StudyFileError
-from robustness.validation import shown
+from robustness.errors import StudyFileError, shown
 
 LONGEST_LABEL = 100
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from robustness.validation import shown
+from robustness.errors import shown
 
 NOT_DECISIVE = ("description", "resources", "reference", "stop", "compare_with")
 """The keys that decide no result: they may change between two runs of a study."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from robustness.errors import RobustnessError, StudyFileError, unknown_name
+from robustness.errors import RobustnessError, StudyFileError, shown, unknown_name
 from robustness.metrics import OBJECTIVES
 from robustness.plugins import find_trainable
 from robustness.space.options import Constant, Range
 from robustness.study.study import Study
 from robustness.tasks import TASKS
-from robustness.validation import shown
 
 PRUNING_PLACE = (
     "belongs under `search`; the trials of a sweep are pairs, which are only compared fairly when both run to their end"

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError
+from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError, shown
 from robustness.plugins import make_importable, trainable_name
 from robustness.space.space import Space, read_space
 from robustness.study.arms import check_label, read_arms
@@ -20,7 +20,7 @@ from robustness.study.checks import PRUNING_PLACE, check_study, has_own_code
 from robustness.study.sections import Search, StudyFile
 from robustness.study.study import Study
 from robustness.study.yaml_reader import read_file, read_text
-from robustness.validation import first_fault, shown
+from robustness.validation import first_fault
 
 
 def load_study(name_or_path: str, overrides: Sequence[str] = (), check_data: bool = True) -> Study:

@@ -16,8 +16,7 @@ from typing import Any
 
 import yaml
 
-from robustness.errors import RobustnessError
-from robustness.validation import dotted, shown, shown_key
+from robustness.errors import RobustnessError, dotted, shown, shown_key
 
 LONGEST = 200_000
 """Characters in a file."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from robustness.errors import SearchSpaceError, unknown_name
+from robustness.errors import SearchSpaceError, shown, unknown_name
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
-from robustness.trainables.classification.optimizers import OPTIMIZERS
-from robustness.validation import shown
+from robustness.trainables.optimizers import OPTIMIZERS
 
 
 class Kind(NamedTuple):

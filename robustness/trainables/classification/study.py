@@ -15,6 +15,7 @@ from robustness.errors import (
     SearchSpaceError,
     StudyFileError,
     TaskError,
+    shown,
     unknown_name,
 )
 from robustness.methods import find_method, read_method_options
@@ -26,7 +27,6 @@ from robustness.tasks import TASKS, check_task, is_task, task_image_size
 from robustness.trainables.classification.options import TrainingOptions, read_training
 from robustness.trainables.hyperparameters import always_given, check_hyperparameters
 from robustness.trainables.models import MODELS, check_model
-from robustness.validation import shown
 
 
 def check(study: Study, check_data: bool = True) -> Study:
