@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other, each in a process of its own: prints a table and writes it as JSON.
+"""Run all benchmarks, each in its own process; print a table and write it as JSON.
 
 make benchmark        or: python benchmarks/all.py [--out benchmarks.json] [--markdown]
 """
@@ -25,41 +25,42 @@ VERSIONS = ("python", "torch", "ray", "optuna", "sqlalchemy", "bayesian-torch", 
 
 
 def run(name: str) -> list[Result]:
-    """The results of one benchmark; one that breaks stops all."""
+    """Run one benchmark and return its results; a benchmark that crashes ends the run."""
     script = Path(__file__).with_name(f"{name}.py")
-    done = subprocess.run([sys.executable, str(script), "--json"], stdout=subprocess.PIPE, text=True)
-    if done.returncode not in (0, 1) or not done.stdout:
-        raise SystemExit(f"{script} ended with {done.returncode}")
-    return read(done.stdout)
+    process = subprocess.run([sys.executable, str(script), "--json"], stdout=subprocess.PIPE, text=True)
+    if process.returncode not in (0, 1) or not process.stdout:
+        raise SystemExit(f"{script} exited with status {process.returncode}")
+    return read(process.stdout)
 
 
 def machine() -> dict[str, object]:
-    """Where the figures come from."""
-    known = {name.lower(): version for name, version in versions().items()}
+    """Commit, date, hardware and versions behind the figures."""
+    installed = {name.lower(): version for name, version in versions().items()}
     return {
         "commit": git_commit(),
         "date": time.strftime("%Y-%m-%d"),
         **{key: value for key, value in hardware().items() if value},
-        "versions": {name: known[name] for name in VERSIONS if name in known} | {"python": platform.python_version()},
+        "versions": {name: installed[name] for name in VERSIONS if name in installed}
+        | {"python": platform.python_version()},
     }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(BENCHMARKS)}; default: all")
-    parser.add_argument("--out", type=Path, default=Path("benchmarks.json"), help="the file that is written")
-    parser.add_argument("--markdown", action="store_true", help="print tables for a page")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks.json"), help="output file")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
     arguments = parser.parse_args()
-    begun, tables = time.perf_counter(), {}
+    started, tables = time.perf_counter(), {}
     for name in arguments.names or BENCHMARKS:
         start = time.perf_counter()
         tables[name] = run(name)
         print(f"\n## {name} ({time.perf_counter() - start:.0f} s)\n", flush=True)
         print(markdown(tables[name]) if arguments.markdown else "\n".join(map(line, tables[name])), flush=True)
-    every = [result for table in tables.values() for result in table]
-    missed = [result for result in every if result.met is False]
-    seconds = time.perf_counter() - begun
-    print(f"\n{len(every)} figures in {seconds / 60:.1f} minutes; {len(missed)} aims missed")
+    results = [result for table in tables.values() for result in table]
+    missed = [result for result in results if result.met is False]
+    seconds = time.perf_counter() - started
+    print(f"\n{len(results)} figures in {seconds / 60:.1f} minutes; {len(missed)} targets missed")
     document = {
         "machine": machine(),
         "seconds": seconds,

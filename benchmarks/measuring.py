@@ -1,4 +1,4 @@
-"""Candidates measured side by side: in turn, many times, by medians, so that a noisy machine does not decide."""
+"""Time alternatives in turn, many times, and take medians, so that noise on the machine matters little."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def medians(
     most: int = 200,
     device: str = "cpu",
 ) -> dict[str, float]:
-    """The median seconds of a call to each candidate, called in turn for about `seconds`, and at least so many times.
+    """Median seconds per call of each candidate, called in turn for about `seconds` and at least `least` times.
 
-    On a CPU these are CPU seconds of this process, which should have one thread: what other processes do lengthens the
-    wait, not the work. On a GPU they are wall seconds to the end of the work that was started.
+    On a CPU these are CPU seconds of this process, which should be single-threaded, so other processes hardly affect
+    them. On a GPU they are wall-clock seconds until the work has completed.
     """
     clock = time.process_time if device == "cpu" else _gpu_clock
     for _ in range(warm):
         for call in candidates.values():
             call()
     taken: dict[str, list[float]] = {name: [] for name in candidates}
-    begun = time.perf_counter()
+    started = time.perf_counter()
     rounds = 0
-    while rounds < least or (time.perf_counter() - begun < seconds and rounds < most):
+    while rounds < least or (time.perf_counter() - started < seconds and rounds < most):
         for name, call in candidates.items():
             start = clock()
             call()
@@ -37,7 +37,7 @@ def medians(
 
 
 def _gpu_clock() -> float:
-    import torch
+    import torch  # here, because benchmarks on a CPU may not need torch
 
     torch.cuda.synchronize()
     return time.perf_counter()

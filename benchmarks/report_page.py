@@ -1,10 +1,10 @@
-"""How long the report takes, how much memory and how large a file, for the paper's study and for one of 10,000 trials.
+"""Time, memory and file size of the report, for the paper's study and for one with 10,000 trials.
 
     python benchmarks/report_page.py [--small]
 
-Writes two studies of made-up results into a temporary SQLite store, 172 trials and 10,000 trials of 150 epochs, and the
-report of each in a process of its own. The limits are 10 s and 2 MB; 60 s, 2 GB of memory and 5 MB.
-Times are wall times: on a machine that does other work they say little, so the processor time is printed as well.
+Writes two studies with simulated results, 172 trials and 10,000 trials of 150 epochs, to a temporary SQLite store, and
+the report of each in a separate process. The limits are 10 s and 2 MB; 60 s, 2 GB of memory and 5 MB. Times are
+wall-clock times, which say little on a busy machine, so the CPU time is printed as well.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SPACE = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What a report may take."""
+    """Limits for a report."""
 
     seconds: float
     megabytes: float
@@ -58,7 +58,7 @@ SIZES = {86: Limits(10.0, 2.0, None), 5000: Limits(60.0, 5.0, 2.0)}
 
 
 def fill(file: Path, configurations: int) -> str:
-    """Register a study of two arms and write made-up results of all its trials; gives its name."""
+    """Register a study of two arms, write simulated results of all its trials and return its name."""
     data: dict[str, Any] = {
         "name": f"made_{configurations}",
         "task": {"name": "synthetic_fundus", "image_size": 32, "train": 500},
@@ -72,7 +72,7 @@ def fill(file: Path, configurations: int) -> str:
     study = make_study(data, "made.yaml", check_data=False)
     with open_store(f"sqlite:///{file}") as store:
         store.register(study, make_plan(study))
-    # Straight into the tables: through the writer, which is measured in benchmarks/store.py, it would take minutes.
+    # Directly into the tables, because the writer, which benchmarks/store.py measures, would take minutes.
     with closing(sqlite3.connect(file)) as connection:
         columns = ("trial", "epoch", "pretraining", "seconds", *MEASURED)
         places = ", ".join("?" * len(columns))
@@ -87,7 +87,7 @@ def fill(file: Path, configurations: int) -> str:
 
 
 def epochs(connection: sqlite3.Connection) -> Iterator[tuple[float, ...]]:
-    """Rows of epochs: curves that rise to a height of their own, with noise."""
+    """Rows of epochs: noisy curves that rise to a different height for each trial."""
     rng = np.random.default_rng(0)
     rise = 1 - np.exp(-np.arange(EPOCHS) / 40)
     for trial, arm in connection.execute("SELECT id, arm FROM robustness_trials ORDER BY id").fetchall():
@@ -100,34 +100,34 @@ def epochs(connection: sqlite3.Connection) -> Iterator[tuple[float, ...]]:
 
 
 def report(url: str, name: str, out: str) -> None:
-    """Write the report; prints seconds, processor seconds and the most memory in kB, as JSON."""
+    """Write the report; print wall-clock seconds, CPU seconds and peak memory in kB as JSON."""
     start = time.perf_counter()
     from report.page import write_report
 
     with open_store(url, create=False) as store:
         write_report(store.study(name), out)
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    took = time.perf_counter() - start
-    print(json.dumps({"seconds": took, "processor": used.ru_utime + used.ru_stime, "memory": used.ru_maxrss}))
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    elapsed = time.perf_counter() - start
+    print(json.dumps({"seconds": elapsed, "processor": usage.ru_utime + usage.ru_stime, "memory": usage.ru_maxrss}))
 
 
 def measure(configurations: int, limits: Limits) -> Iterator[Result]:
-    """Fill a store, and write its report in a process of its own."""
+    """Fill a store and write its report in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         name = fill(Path(folder) / "store.db", configurations)
         page = Path(folder) / f"{name}.html"
         command = [sys.executable, __file__, "--one", f"sqlite:///{folder}/store.db", name, str(page)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        found = json.loads(done.stdout)
+        process = subprocess.run(command, capture_output=True, text=True, check=True)
+        measured = json.loads(process.stdout)
         what = f"report of {2 * configurations:,} trials of {EPOCHS} epochs"
-        note = f"processor {found['processor']:.1f} s"
-        yield Result(f"{what}: time", found["seconds"], "s", most=limits.seconds, note=note)
+        note = f"CPU {measured['processor']:.1f} s"
+        yield Result(f"{what}: time", measured["seconds"], "s", most=limits.seconds, note=note)
         yield Result(f"{what}: file", page.stat().st_size / 1e6, "MB", most=limits.megabytes)
-        yield Result(f"{what}: most memory", found["memory"] / 1e6, "GB", most=limits.memory)
+        yield Result(f"{what}: peak memory", measured["memory"] / 1e6, "GB", most=limits.memory)
 
 
 def main() -> int:
-    """Measure both sizes, or the small one."""
+    """Measure both sizes, or only the small one."""
     options = parser(__doc__)
     options.add_argument("--small", action="store_true", help="only the paper's size")
     options.add_argument("--one", nargs=3, metavar=("URL", "STUDY", "FILE"), help=argparse.SUPPRESS)

@@ -1,4 +1,4 @@
-"""What a benchmark finds: figures with their aims, printed as a table or as JSON."""
+"""Results of a benchmark: figures with their targets, printed as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Result:
-    """One figure, and what it should be at most or at least."""
+    """One figure and its target: at most `most` or at least `least`."""
 
     name: str
     value: float
     unit: str = "x"
-    """`x` for a ratio, else of what it is: `s`, `rows/s`, `MB`."""
+    """`x` for a ratio, else a unit such as `s`, `rows/s` or `MB`."""
     most: float | None = None
     least: float | None = None
     note: str = ""
 
     @property
     def met(self) -> bool | None:
-        """Whether the aim was met; None where there is none."""
+        """Whether the target was met; None if there is none."""
         if self.most is None and self.least is None:
             return None
         return (self.most is None or self.value <= self.most) and (self.least is None or self.value >= self.least)
 
     @property
-    def aim(self) -> str:
+    def target(self) -> str:
         if self.most is not None:
             return f"at most {self.most:g}"
         return "" if self.least is None else f"at least {self.least:g}"
@@ -48,16 +48,16 @@ class Result:
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that every benchmark has."""
-    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    return made
+    """Argument parser with the options common to all benchmarks."""
+    common = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    common.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    return common
 
 
-def show(found: Iterable[Result], as_json: bool) -> int:
-    """Print the results as they come; gives the exit code, 1 if an aim was missed."""
+def show(stream: Iterable[Result], as_json: bool) -> int:
+    """Print results as they arrive; return the exit code, 1 if a target was missed."""
     results = []
-    for result in found:
+    for result in stream:
         results.append(result)
         if not as_json:
             print(line(result), flush=True)
@@ -69,19 +69,20 @@ def show(found: Iterable[Result], as_json: bool) -> int:
 def line(result: Result) -> str:
     """A result as a line of text."""
     verdict: dict[bool | None, Literal["", "met", "MISSED"]] = {None: "", True: "met", False: "MISSED"}
-    return f"{result.name:72s} {result.words():>14s}  {result.aim:16s} {verdict[result.met]:6s} {result.note}".rstrip()
+    text = f"{result.name:72s} {result.words():>14s}  {result.target:16s} {verdict[result.met]:6s} {result.note}"
+    return text.rstrip()
 
 
 def read(text: str) -> list[Result]:
-    """The results that a benchmark printed as JSON."""
+    """Parse the results that a benchmark printed as JSON."""
     return [Result(**values) for values in json.loads(text)]
 
 
 def markdown(results: Sequence[Result]) -> str:
-    """A table for a page."""
-    lines = ["| what | found | aim | |", "|---|---|---|---|"]
+    """Results as a Markdown table."""
+    lines = ["| what | measured | target | |", "|---|---|---|---|"]
     for result in results:
         verdict = {None: "", True: "met", False: "**missed**"}[result.met]
         name = result.name + (f" ({result.note})" if result.note else "")
-        lines.append(f"| {name} | {result.words()} | {result.aim} | {verdict} |")
+        lines.append(f"| {name} | {result.words()} | {result.target} | {verdict} |")
     return "\n".join(lines)

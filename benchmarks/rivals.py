@@ -1,6 +1,6 @@
-"""The same VGG as other packages' users write it: plain PyTorch, bayesian-torch, BLiTZ and torchbnn, each by its docs.
+"""The same VGG in plain PyTorch, bayesian-torch, BLiTZ and torchbnn, each written as its documentation shows.
 
-Each function gives a training step: forward and backward passes of `samples` draws, and one step of Amsgrad.
+Each function returns a training step: forward and backward passes of `samples` draws and one step of Amsgrad.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from torch.nn import functional as F
 
 Step: TypeAlias = Callable[[], object]
 Blocks: TypeAlias = Sequence[tuple[int, int]]
-"""For each block its channels and its number of convolutions."""
+"""Number of channels and of convolutions of each block."""
 
 
 class VGG(nn.Module):
-    """3 x 3 convolutions with ReLUs, pooling after each block, mean and maximum over the image, a linear layer."""
+    """3 x 3 convolutions with ReLUs, pooling after each block, global mean and max pooling, and a linear layer."""
 
     def __init__(
         self, blocks: Blocks, convolution: Callable[[int, int], nn.Module], linear: Callable[[int, int], nn.Module]
@@ -49,13 +49,13 @@ def _amsgrad(model: nn.Module, fused: bool = False) -> torch.optim.Optimizer:
 
 
 def bare_network(blocks: Blocks, device: torch.device | str) -> VGG:
-    """A deterministic network of torch's own layers, in the memory format that is fastest."""
+    """A deterministic network of torch layers in the fastest memory format."""
     model = VGG(blocks, _convolution, nn.Linear).to(device)
     return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def plain(blocks: Blocks, images: Tensor, labels: Tensor) -> Step:
-    """The limit: a deterministic network's step, with what makes it fastest (channels last, a fused optimiser)."""
+    """The limit: the step of a deterministic network, optimised for speed (channels last, fused optimiser)."""
     model = bare_network(blocks, images.device)
     optimizer = _amsgrad(model, fused=True)
     batch = images.contiguous(memory_format=torch.channels_last)
@@ -70,7 +70,7 @@ def plain(blocks: Blocks, images: Tensor, labels: Tensor) -> Step:
 
 
 def bayesian_torch(blocks: Blocks, images: Tensor, labels: Tensor, samples: int) -> Step:
-    """A deterministic network turned into a Bayesian one by `dnn_to_bnn`, as its README shows."""
+    """A deterministic network converted by `dnn_to_bnn`, as its README shows."""
     from bayesian_torch.models.dnn_to_bnn import dnn_to_bnn, get_kl_loss
 
     model = VGG(blocks, _convolution, nn.Linear)
@@ -102,7 +102,7 @@ def bayesian_torch(blocks: Blocks, images: Tensor, labels: Tensor, samples: int)
 
 
 def blitz(blocks: Blocks, images: Tensor, labels: Tensor, samples: int) -> Step:
-    """Layers of BLiTZ under its `variational_estimator`, trained by `sample_elbo`, as its README shows."""
+    """BLiTZ layers with its `variational_estimator`, trained with `sample_elbo`, as its README shows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from blitz.modules import BayesianConv2d, BayesianLinear
@@ -125,7 +125,7 @@ def blitz(blocks: Blocks, images: Tensor, labels: Tensor, samples: int) -> Step:
 
 
 def torchbnn(blocks: Blocks, images: Tensor, labels: Tensor, samples: int) -> Step:
-    """Layers of torchbnn with its `BKLLoss`, as its demo shows, over so many forward passes."""
+    """torchbnn layers with its `BKLLoss`, as its demo shows, over `samples` forward passes."""
     import torchbnn as bnn
 
     model = VGG(
@@ -153,4 +153,4 @@ PEERS: dict[str, tuple[str, Callable[[Blocks, Tensor, Tensor, int], Step]]] = {
     "BLiTZ": ("blitz", blitz),
     "torchbnn": ("torchbnn", torchbnn),
 }
-"""Each package's module, and its step."""
+"""Module of each package and the function that creates its step."""

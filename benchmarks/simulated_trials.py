@@ -1,4 +1,4 @@
-"""Trainables of the benchmarks: one that does nothing, without torch."""
+"""A trainable for benchmarks that does nothing and does not import torch."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from robustness.trial import EpochResult, Trial
 
 
 def empty(trial: Trial) -> Iterator[EpochResult]:
-    """One epoch, at once."""
+    """A single epoch that takes no time."""
     yield EpochResult(1, {trial.metric: 0.5})
 
 
 def trials(count: int) -> Iterator[Trial]:
-    """So many empty trials."""
+    """`count` empty trials."""
     return (Trial("benchmark", 0, number, "arm", trainable="simulated_trials:empty") for number in range(count))

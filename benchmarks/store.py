@@ -1,10 +1,10 @@
-"""How fast the store takes in and gives back a large study: 10,000 trials, 200,000 epochs, beside bare sqlite3.
+"""Speed of writing and reading a large study: 10,000 trials with 200,000 epochs, compared with bare sqlite3.
 
-Every end of a trial is one commit, so long trials are faster by the row: the rate for trials of 160 epochs, about the
-length of the paper's, is found as well. With them the times of `robustness status` on the large study and of
-`robustness --help`, both from Python's start to its end, and that neither imports torch or Ray.
+The end of each trial is one commit, so long trials write more rows per second: the rate for trials of 160 epochs, about
+as long as the paper's, is measured as well. Also measured are the run times of `robustness status` on the large study,
+which must not import torch or Ray, and of `robustness --help`, both including the start of Python.
 
-    python benchmarks/store.py [URL]        without a URL a temporary SQLite file is used
+    python benchmarks/store.py [URL]        defaults to a temporary SQLite file
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ TRIALS = 10_000
 EPOCHS = 20
 LONG_TRAINED, LONG_EPOCHS = 250, 160
 ROWS = TRIALS * EPOCHS
-LEAST_ROWS_A_SECOND, MOST_SECONDS = 5_000, 2.0
-MOST_STATUS_SECONDS, MOST_HELP_SECONDS = 1.0, 0.3
+MIN_ROWS_PER_SECOND, MAX_FRAME_SECONDS = 5_000, 2.0
+MAX_STATUS_SECONDS, MAX_HELP_SECONDS = 1.0, 0.3
 REPEATS = 5
 
 
 @dataclass(frozen=True)
 class LargeStudy:
-    """A study and its plan in one, as far as the store asks for either."""
+    """A study and its plan in one, with the attributes that the store uses."""
 
     name: str = "large"
     hash: str = "large"
@@ -74,7 +74,7 @@ class LargeStudy:
 
 
 def measures(epoch: int) -> dict[str, float]:
-    """Every usual measure, and two that have no column of their own."""
+    """All standard measures, and two without a dedicated column."""
     return {**{name: epoch / (1 + place) for place, name in enumerate(MEASURES)}, "own": 1.0 / epoch, "other": 2.0}
 
 
@@ -85,22 +85,22 @@ def timed(work: Callable[[], Any]) -> float:
 
 
 def write_all(study: StudyStore, trained: int, epochs: int) -> None:
-    """What a sweep does: starts, epochs and ends, of 16 trials at a time, each end flushed."""
+    """Write what a sweep writes: starts, epochs and ends of 16 trials at a time, flushing each end."""
     keys = study.pending()[:trained]
     with study.writer() as writer:
         for first in range(0, len(keys), 16):
-            together = keys[first : first + 16]
-            for key in together:
+            batch = keys[first : first + 16]
+            for key in batch:
                 writer.started(key, 1, "worker", "cpu")
             for epoch in range(1, epochs + 1):
-                for key in together:
+                for key in batch:
                     writer.epoch(key, EpochResult(epoch, measures(epoch), seconds=1.0))
-            for key in together:
+            for key in batch:
                 writer.ended(key, "finished", 0.8, epochs, seconds=20.0)
 
 
 def write_bare(file: Path) -> None:
-    """The same rows by bare sqlite3 in one transaction: what the disk and SQLite itself allow."""
+    """The same rows with bare sqlite3 in one transaction: the limit set by the disk and SQLite."""
     names = ("trial", "epoch", "pretraining", "seconds", *MEASURES, "measures")
     with closing(sqlite3.connect(file)) as plain, plain:
         plain.execute(f"CREATE TABLE epochs ({', '.join(names)}, PRIMARY KEY (trial, epoch))")
@@ -120,14 +120,14 @@ def write_bare(file: Path) -> None:
 
 
 def command_seconds(*words: str) -> float:
-    """The median time of a command of ours, from Python's start to its end."""
+    """Median run time of a `robustness` command, including the start of Python."""
     line = [sys.executable, "-m", "robustness", *words]
     times = [timed(lambda: subprocess.run(line, check=True, stdout=subprocess.DEVNULL)) for _ in range(REPEATS)]
     return statistics.median(times)
 
 
 def imports(*words: str) -> int:
-    """How many of torch and Ray a command imports."""
+    """Number of heavy modules (torch, Ray) that a command imports."""
     code = f"""
 import sys
 from robustness.cli import main
@@ -135,8 +135,8 @@ main({list(words)!r})
 print()
 print(sum(module in sys.modules for module in ("torch", "ray")))
 """
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return int(done.stdout.splitlines()[-1])
+    process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return int(process.stdout.splitlines()[-1])
 
 
 def results(url: str | None) -> Iterator[Result]:
@@ -149,22 +149,22 @@ def results(url: str | None) -> Iterator[Result]:
             study = store.study("large")
             write = timed(lambda: write_all(study, TRIALS, EPOCHS))
             note = f"bare sqlite3 in one transaction {ROWS / bare:,.0f} rows/s"
-            yield Result(f"write {ROWS:,} epochs", ROWS / write, "rows/s", least=LEAST_ROWS_A_SECOND, note=note)
+            yield Result(f"write {ROWS:,} epochs", ROWS / write, "rows/s", least=MIN_ROWS_PER_SECOND, note=note)
             other = LargeStudy("long", "long")
             store.register(other, other)
             long = timed(lambda: write_all(store.study("long"), LONG_TRAINED, LONG_EPOCHS))
             yield Result(f"write trials of {LONG_EPOCHS} epochs", LONG_TRAINED * LONG_EPOCHS / long, "rows/s")
-            import pandas as pd  # noqa: F401  so that its import counts for no frame
+            import pandas as pd  # noqa: F401  so that importing it is not part of the first frame
 
             frame = timed(lambda: study.trials())
-            yield Result(f"frame of {TRIALS:,} trials", frame, "s", most=MOST_SECONDS)
+            yield Result(f"frame of {TRIALS:,} trials", frame, "s", most=MAX_FRAME_SECONDS)
             yield Result(f"frame of {ROWS:,} epochs", timed(lambda: study.epochs()), "s")
-        of_status = ("status", "large", "--store", url)
-        status = command_seconds(*of_status)
-        yield Result(f"robustness status of {TRIALS:,} trials", status, "s", most=MOST_STATUS_SECONDS)
-        loaded = imports(*of_status)
+        status_command = ("status", "large", "--store", url)
+        status = command_seconds(*status_command)
+        yield Result(f"robustness status of {TRIALS:,} trials", status, "s", most=MAX_STATUS_SECONDS)
+        loaded = imports(*status_command)
         yield Result("robustness status: imports of torch and Ray", loaded, "modules", most=0)
-    yield Result("robustness --help", command_seconds("--help"), "s", most=MOST_HELP_SECONDS)
+    yield Result("robustness --help", command_seconds("--help"), "s", most=MAX_HELP_SECONDS)
 
 
 def main() -> int:

@@ -1,11 +1,11 @@
-"""A sweep of real trials: what use it makes of its workers, and how long plain scripts take for the same trials.
+"""A sweep of real trials: its utilisation of workers, and the time plain scripts take for the same trials.
 
-The quickstart runs as it stands. Its use of workers is the bare time of training / (workers x wall time), from the
-first start of a trial to the last end. The bare time is that of all epochs, once as they were in the workers, and once
-as it would be if the cores shared nothing: some of the trials train once more, alone in this process. A few short
-trials run through this project's executor, through Ray Tune as its tutorial shows it (a function, one CPU a trial), and
-through Optuna's `optimize(..., n_jobs=workers)`. Ray's own start is no part of any of these times. Beside them: what an
-empty trial costs, through Ray Tune and the store.
+The quickstart runs unchanged. Its utilisation is the training time / (workers x wall-clock time), from the start of the
+first trial to the end of the last. The training time is the sum over all epochs, once as measured in the workers, and
+once as it would be if the cores shared nothing, for which some trials are retrained alone in this process. A few short
+trials are run with this project's executor, with Ray Tune as in its tutorial (a function, one CPU per trial), and with
+Optuna's `optimize(..., n_jobs=workers)`. None of these times include the start of Ray. Also measured is the overhead of
+an empty trial, including Ray Tune and the store.
 
 python benchmarks/sweep.py
 """
@@ -35,14 +35,14 @@ from robustness.sweep.plan import make_plan
 from robustness.sweep.sweep import sweep
 from robustness.trial import EpochResult, Trial, TrialKey
 
-LEAST_USE, MOST_OVERHEAD = 0.93, 0.1
+MIN_UTILISATION, MAX_OVERHEAD = 0.93, 0.1
 EMPTY, SHORT = 200, 8
 ALONE = 6
-"""Every sixth trial of the quickstart trains alone as well."""
+"""Every sixth trial of the quickstart is also trained alone."""
 
 
 class Clock:
-    """The time from the first start to the last end, and the times of each trial's epochs."""
+    """Records the first start, the last end, and the training time of each trial."""
 
     def __init__(self) -> None:
         self.first = self.last = 0.0
@@ -60,12 +60,12 @@ class Clock:
 
 
 def planned_trials(*changes: str) -> list[Trial]:
-    """The trials of the quickstart, with these changes."""
+    """Trials of the quickstart with these overrides."""
     return list(make_plan(load_study("quickstart", changes)).trials)
 
 
 def bare_seconds(planned: Sequence[Trial]) -> float:
-    """The time of all epochs, one after the other in this process."""
+    """Total time of all epochs, run sequentially in this process."""
     import torch
 
     from robustness.trainables.classification.training import train
@@ -79,7 +79,7 @@ def bare_seconds(planned: Sequence[Trial]) -> float:
 
 
 def plain_ray_tune(planned: Sequence[Trial]) -> float:
-    """The trials as a function of Ray Tune's, with its defaults."""
+    """Run the trials as a Ray Tune function with default settings."""
     from ray import tune
 
     def objective(config: dict[str, Any]) -> None:
@@ -95,14 +95,14 @@ def plain_ray_tune(planned: Sequence[Trial]) -> float:
             run_config=tune.RunConfig(storage_path=folder, verbose=0),
         )
         start = time.perf_counter()
-        found = tuner.fit()
+        outcome = tuner.fit()
         seconds = time.perf_counter() - start
-    assert found.num_errors == 0
+    assert outcome.num_errors == 0
     return seconds
 
 
 def plain_optuna(planned: Sequence[Trial], workers: int) -> float:
-    """The trials as an objective of Optuna's, in so many threads."""
+    """Run the trials as an Optuna objective in `workers` threads."""
     import optuna
 
     from robustness.trainables.classification.training import train
@@ -119,19 +119,19 @@ def plain_optuna(planned: Sequence[Trial], workers: int) -> float:
     return time.perf_counter() - start
 
 
-def use_results(workers: int) -> Iterator[Result]:
+def utilisation_results(workers: int) -> Iterator[Result]:
     planned, clock = planned_trials(), Clock()
     with connected(cpus=workers):
         TuneExecutor(workers).run(iter(planned), clock, Terms())
     wall, trained = clock.last - clock.first, sum(clock.epochs.values())
     what = f"the quickstart's {len(planned)} trials on {workers} workers"
     note = f"{trained:.1f} s of training in {wall:.1f} s"
-    yield Result(f"{what}: training / (workers x wall)", trained / (workers * wall), least=LEAST_USE, note=note)
+    yield Result(f"{what}: training / (workers x wall)", trained / (workers * wall), least=MIN_UTILISATION, note=note)
     alone = planned[::ALONE]
     shared = sum(clock.epochs[trial.key] for trial in alone) / bare_seconds(alone)
-    note = f"an epoch beside another takes {shared:.2f} x as long as alone"
-    use = trained / shared / (workers * wall)
-    yield Result(f"{what}: training alone / (workers x wall)", use, least=LEAST_USE, note=note)
+    note = f"an epoch next to another takes {shared:.2f} x as long as alone"
+    utilisation = trained / shared / (workers * wall)
+    yield Result(f"{what}: training alone / (workers x wall)", utilisation, least=MIN_UTILISATION, note=note)
 
 
 def peer_results(workers: int) -> Iterator[Result]:
@@ -166,7 +166,8 @@ def empty_results(workers: int) -> Iterator[Result]:
             start = time.perf_counter()
             swept = sweep(study, plan, registered, TuneExecutor(workers))
             seconds = time.perf_counter() - start
-    yield Result(f"{EMPTY} empty trials on {workers} workers: each", seconds / swept.run, "s", most=MOST_OVERHEAD)
+    per_trial = seconds / swept.run
+    yield Result(f"{EMPTY} empty trials on {workers} workers: time per trial", per_trial, "s", most=MAX_OVERHEAD)
 
 
 def main() -> int:
@@ -177,7 +178,7 @@ def main() -> int:
     def results() -> Iterator[Result]:
         yield from empty_results(arguments.workers)
         yield from peer_results(arguments.workers)
-        yield from use_results(arguments.workers)
+        yield from utilisation_results(arguments.workers)
 
     return show(results(), arguments.json)
 

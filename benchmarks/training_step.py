@@ -1,10 +1,10 @@
-"""A training step of MFVI and Radial against the limit and against the packages that a user would pick instead.
+"""A training step of MFVI and Radial, compared with the limit and with alternative packages.
 
-The limit is a plain deterministic network's step times the number of samples. All have the same network, batch and
-number of samples, Amsgrad, and one thread. The peak of memory is that of a step with four samples, beside the same
-network's step with a loop over samples; each in a process of its own.
+The limit is the step of a plain deterministic network times the number of samples. All use the same network, batch,
+number of samples, Amsgrad, and one thread. Peak memory is that of a step with four samples, compared with a loop over
+samples for the same network, each in a separate process.
 
-    python benchmarks/training_step.py [--device cuda]      needs the benchmark extra for the other packages
+    python benchmarks/training_step.py [--device cuda]      the other packages are compared if installed
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from robustness.trainables.classification.training import Run
 from robustness.trial import Trial
 
 DEPTHS = {"short": SHORT, "full": FULL}
-MOST_RADIAL, LEAST_OVER_PEERS, MOST_MEMORY = 1.05, {1: 1.0, 4: 1.3}, 1.2
+MAX_RADIAL, MIN_OVER_PEERS, MAX_MEMORY = 1.05, {1: 1.0, 4: 1.3}, 1.2
 
 
 @dataclass(frozen=True)
 class Case:
-    """One network, batch and number of samples, and how far above the limit a step may lie."""
+    """A network, batch size and number of samples, and the maximum ratio of a step to the limit."""
 
     depth: str
     size: int
@@ -60,11 +60,11 @@ CASES = (
     Case("full", 64, 16, 4, 1.15),
     Case("full", 64, 64, 1, 1.15),
 )
-MEMORY = Case("short", 32, 64, 4, MOST_MEMORY)
+MEMORY = Case("short", 32, 64, 4, MAX_MEMORY)
 
 
 def start(case: Case, method: str, device: str, validation: int = 8) -> Run:
-    """A trial of this project at its start."""
+    """Start a trial of this project."""
     trial = Trial(
         study="training_step",
         seed=0,
@@ -86,7 +86,7 @@ def start(case: Case, method: str, device: str, validation: int = 8) -> Run:
 
 
 def own_step(case: Case, method: str, device: str) -> Callable[[], object]:
-    """The step of this project's training loop for an arm."""
+    """Step of this project's training loop for an arm."""
     run = start(case, method, device)
     index = torch.arange(case.batch)
     images, labels = run.train_set.batch(index), run.train_set.labels[index.to(device)]
@@ -95,7 +95,7 @@ def own_step(case: Case, method: str, device: str) -> Callable[[], object]:
 
 
 def measure(case: Case, seconds: float, device: str, peers: bool = True) -> dict[str, float]:
-    """Median seconds of a step of `limit` (one sample), our arms and the other packages, as far as they are there."""
+    """Median seconds of a step of `limit` (one sample), our arms, and the other packages that are installed."""
     torch.manual_seed(0)
     images = torch.randn(case.batch, 3, case.size, case.size, device=device)
     labels = torch.arange(case.batch, device=device) % 2
@@ -110,28 +110,28 @@ def measure(case: Case, seconds: float, device: str, peers: bool = True) -> dict
 
 def step_results(seconds: float, device: str) -> Iterator[Result]:
     for case in CASES:
-        found = measure(case, seconds, device)
-        limit = found["limit"] * case.samples
-        times = ", ".join(f"{name} {1000 * value:.1f} ms" for name, value in found.items())
+        steps = measure(case, seconds, device)
+        limit = steps["limit"] * case.samples
+        times = ", ".join(f"{name} {1000 * value:.1f} ms" for name, value in steps.items())
         for method in ("mfvi", "radial"):
             note = times if method == "mfvi" else ""
-            yield Result(f"{case}: {method} / limit", found[method] / limit, most=case.most, note=note)
-        yield Result(f"{case}: radial / mfvi", found["radial"] / found["mfvi"], most=MOST_RADIAL)
-        peers = {name: found[name] for name in PEERS if name in found}
+            yield Result(f"{case}: {method} / limit", steps[method] / limit, most=case.most, note=note)
+        yield Result(f"{case}: radial / mfvi", steps["radial"] / steps["mfvi"], most=MAX_RADIAL)
+        peers = {name: steps[name] for name in PEERS if name in steps}
         if peers:
             fastest = min(peers, key=lambda name: peers[name])
-            least = LEAST_OVER_PEERS[case.samples]
-            yield Result(f"{case}: {fastest}, the fastest package, / mfvi", peers[fastest] / found["mfvi"], least=least)
+            least = MIN_OVER_PEERS[case.samples]
+            yield Result(f"{case}: {fastest}, the fastest package, / mfvi", peers[fastest] / steps["mfvi"], least=least)
 
 
 def peak(how: str, device: str) -> float:
-    """The bytes that a step takes beyond what was there before it."""
+    """Additional bytes of memory that a step needs."""
     run = start(MEMORY, "radial", device)
     index = torch.arange(MEMORY.batch)
     images, labels = run.train_set.batch(index), run.train_set.labels[index.to(device)]
 
     def loop() -> None:
-        """Sample by sample, each with its backward pass, as one writes it by hand to save memory."""
+        """One sample at a time with its own backward pass, as one would write it by hand to save memory."""
         (network,) = run.ensemble.members
         run.optimizer.zero_grad()
         for sample in range(MEMORY.samples):
@@ -147,7 +147,7 @@ def peak(how: str, device: str) -> float:
         step()
         return torch.cuda.max_memory_allocated() - before
     run.step(images[:1], labels[:1], 2, 0, False)
-    # Forget the peak that importing left behind.
+    # Reset the peak left over from imports.
     Path("/proc/self/clear_refs").write_text("5")
     before = resident("VmRSS")
     for _ in range(5):
@@ -156,18 +156,18 @@ def peak(how: str, device: str) -> float:
 
 
 def resident(name: str) -> float:
-    """The bytes of memory that this process has (`VmRSS`) or had at most (`VmHWM`); Linux knows."""
+    """Current (`VmRSS`) or peak (`VmHWM`) memory of this process in bytes; Linux only."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(1024.0 * float(line.split()[1]) for line in lines if line.startswith(name))
 
 
 def memory_results(device: str) -> Iterator[Result]:
-    found = {}
+    peaks = {}
     for how in ("step", "loop"):
         command = [sys.executable, __file__, "--peak", how, "--device", device]
-        found[how] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    note = ", ".join(f"{name} {value / 1e6:.0f} MB" for name, value in found.items())
-    yield Result(f"{MEMORY}: memory / loop over samples", found["step"] / found["loop"], most=MOST_MEMORY, note=note)
+        peaks[how] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    note = ", ".join(f"{name} {value / 1e6:.0f} MB" for name, value in peaks.items())
+    yield Result(f"{MEMORY}: memory / loop over samples", peaks["step"] / peaks["loop"], most=MAX_MEMORY, note=note)
 
 
 def results(seconds: float, device: str) -> Iterator[Result]:
@@ -177,9 +177,9 @@ def results(seconds: float, device: str) -> Iterator[Result]:
 
 def main() -> int:
     options = parser(__doc__)
-    options.add_argument("--seconds", type=float, default=10.0, help="how long each case is measured")
+    options.add_argument("--seconds", type=float, default=10.0, help="measuring time per case")
     options.add_argument("--device", default="cpu", help="cpu or cuda")
-    options.add_argument("--peak", help="print the memory of a `step` or of a `loop`, nothing else")
+    options.add_argument("--peak", help="only print the memory of a `step` or a `loop`")
     arguments = options.parse_args()
     torch.set_num_threads(1)
     if arguments.peak:

@@ -1,4 +1,4 @@
-"""A guard against becoming slower: ratios alone, measured side by side, with room for a busy machine."""
+"""A guard against slowdowns: only ratios of times measured in turn, with room for a busy machine."""
 
 from __future__ import annotations
 
@@ -25,47 +25,47 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def lowest(measure: Callable[[], dict[str, float]], most: dict[str, float]) -> dict[str, float]:
-    """The lowest of each ratio over a few tries, which end as soon as all are low enough."""
-    found: dict[str, float] = {}
+    """Lowest value of each ratio over a few tries, stopping as soon as all are low enough."""
+    ratios: dict[str, float] = {}
     for _ in range(TRIES):
         for name, value in measure().items():
-            found[name] = min(value, found.get(name, value))
-        if all(found[name] <= limit for name, limit in most.items()):
+            ratios[name] = min(value, ratios.get(name, value))
+        if all(ratios[name] <= limit for name, limit in most.items()):
             break
-    return found
+    return ratios
 
 
 @pytest.mark.parametrize(("batch", "samples"), [(64, 1), (16, 4)])
-def test_a_training_step_stays_near_its_limit(batch: int, samples: int) -> None:
+def test_a_training_step_stays_close_to_its_limit(batch: int, samples: int) -> None:
     import training_step
 
     def measure() -> dict[str, float]:
         case = training_step.Case("short", 32, batch, samples, 1.15)
-        found = training_step.measure(case, 4.0, "cpu", peers=False)
+        times = training_step.measure(case, 4.0, "cpu", peers=False)
         return {
-            "mfvi / limit": found["mfvi"] / (samples * found["limit"]),
-            "radial / mfvi": found["radial"] / found["mfvi"],
+            "mfvi / limit": times["mfvi"] / (samples * times["limit"]),
+            "radial / mfvi": times["radial"] / times["mfvi"],
         }
 
-    # The aims are 1.15 and 1.05.
+    # The targets are 1.15 and 1.05.
     most = {"mfvi / limit": 1.5, "radial / mfvi": 1.3}
-    found = lowest(measure, most)
-    assert all(found[name] <= limit for name, limit in most.items()), found
+    ratios = lowest(measure, most)
+    assert all(ratios[name] <= limit for name, limit in most.items()), ratios
 
 
-def test_samples_take_no_more_memory_than_one_after_the_other() -> None:
+def test_several_samples_need_no_more_memory_than_a_loop_over_samples() -> None:
     import training_step
 
     def measure() -> dict[str, float]:
-        (found,) = training_step.memory_results("cpu")
-        return {"memory": found.value}
+        (result,) = training_step.memory_results("cpu")
+        return {"memory": result.value}
 
-    # The aim is 1.2; all samples at once would be about 3.
-    found = lowest(measure, {"memory": 1.6})
-    assert found["memory"] <= 1.6, found
+    # The target is 1.2; all samples at once would need about 3.
+    ratios = lowest(measure, {"memory": 1.6})
+    assert ratios["memory"] <= 1.6, ratios
 
 
-def test_evaluation_and_pictures_cost_little_beside_the_arithmetic() -> None:
+def test_evaluation_and_image_loading_cost_little_compared_with_the_arithmetic() -> None:
     import evaluation
 
     def measure() -> dict[str, float]:
@@ -73,13 +73,13 @@ def test_evaluation_and_pictures_cost_little_beside_the_arithmetic() -> None:
         loaded = next(iter(evaluation.loading_results(3.0, "cpu")))
         return {"evaluation": evaluated.value, "loading": loaded.value}
 
-    # The aims are 1.1 and 0.1.
+    # The targets are 1.1 and 0.1.
     most = {"evaluation": 1.4, "loading": 0.25}
-    found = lowest(measure, most)
-    assert all(found[name] <= limit for name, limit in most.items()), found
+    ratios = lowest(measure, most)
+    assert all(ratios[name] <= limit for name, limit in most.items()), ratios
 
 
-def test_results_say_whether_aims_were_met(tmp_path: Path) -> None:
+def test_results_say_whether_targets_were_met(tmp_path: Path) -> None:
     from results import Result, line, markdown, read
 
     results = [Result("a", 1.2, most=1.15), Result("b | c", 12345.6, "rows/s", least=5000), Result("d", 0.0123, "s")]
@@ -90,7 +90,7 @@ def test_results_say_whether_aims_were_met(tmp_path: Path) -> None:
     assert read(json.dumps([{"name": "a", "value": 1.2, "most": 1.15}])) == [results[0]]
 
 
-def test_a_benchmark_that_breaks_stops_all(tmp_path: Path) -> None:
+def test_a_benchmark_that_crashes_ends_the_run(tmp_path: Path) -> None:
     command = [sys.executable, str(BENCHMARKS / "all.py"), "no_such_benchmark", "--out", str(tmp_path / "out.json")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode not in (0, None)

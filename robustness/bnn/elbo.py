@@ -1,4 +1,4 @@
-"""The loss: the negative ELBO for each training example, with its three terms apart."""
+"""The loss: the negative ELBO per training example and its three terms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robustness.bnn.precision import forward_precision
 
 @dataclass(frozen=True)
 class Loss:
-    """The terms of total = nll + kl_weight (cross_entropy - entropy), in nats for each training example."""
+    """total = nll + kl_weight (cross_entropy - entropy), in nats per training example."""
 
     total: Tensor
     nll: Tensor
@@ -25,7 +25,7 @@ class Loss:
 
 
 def nll(logits: Tensor, labels: Tensor) -> Tensor:
-    """The mean of -log p(label) over samples and batch, for logits [samples, batch, classes] and labels [batch]."""
+    """Mean of -log p(label) over samples and batch, for logits [samples, batch, classes] and labels [batch]."""
     samples = len(logits)
     return F.cross_entropy(logits.flatten(0, 1), labels.repeat(samples))
 
@@ -33,10 +33,10 @@ def nll(logits: Tensor, labels: Tensor) -> Tensor:
 def nll_of_draws(
     network: Network, draws: Draws, images: Tensor, labels: Tensor, mixed_precision: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The NLL of a batch, and the detached logits [samples, batch, classes].
+    """Return the NLL of a batch and the detached logits [samples, batch, classes].
 
-    Several draws go forward and back one after the other, so that the activations of one alone are in memory; what
-    comes out has the gradient that was found on the way.
+    Several draws are passed forward and backward one at a time, so that only the activations of one are in memory; the
+    result carries the accumulated gradient.
     """
     joined = draws.joined
     if draws.samples == 1 or joined is None or not joined.requires_grad:
@@ -45,8 +45,8 @@ def nll_of_draws(
     all_logits, values, gradient = [], [], torch.empty_like(joined)
     for sample in range(draws.samples):
         row = joined[sample : sample + 1].detach().requires_grad_()
-        alone = replace(draws, weights=torch.split(row, [each.shape[1] for each in draws.weights], dim=1), joined=row)
-        logits = _logits(network, images, alone, mixed_precision)
+        single = replace(draws, weights=torch.split(row, [each.shape[1] for each in draws.weights], dim=1), joined=row)
+        logits = _logits(network, images, single, mixed_precision)
         value = nll(logits, labels) / draws.samples
         gradient[sample] = torch.autograd.grad(value, row)[0][0]
         values.append(value.detach())
@@ -61,7 +61,7 @@ def _logits(network: Network, images: Tensor, draws: Draws, mixed_precision: boo
 
 
 class _WithGradient(torch.autograd.Function):
-    """A scalar of a vector, with its gradient known already."""
+    """A scalar function of a vector whose gradient is already known."""
 
     @staticmethod
     def forward(ctx: Any, vector: Tensor, value: Tensor, gradient: Tensor) -> Tensor:  # noqa: ARG004
@@ -70,9 +70,9 @@ class _WithGradient(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, by_value: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
-        return gradient * by_value, None, None
+        return gradient * grad_output, None, None
 
 
 def negative_elbo(
@@ -83,9 +83,9 @@ def negative_elbo(
     kl_weight: float = 1.0,
     estimate: Literal["closed_form", "monte_carlo"] = "closed_form",
 ) -> Loss:
-    """The negative ELBO of a training set of so many `examples`, from the NLL `data` of one batch under the draws.
+    """Negative ELBO for a training set of `examples` examples, from the NLL `data` of one batch under the draws.
 
-    The KL is counted once, whatever the number of samples, and divided by the number of examples.
+    The KL is counted once, regardless of the number of samples, and divided by the number of examples.
     """
     if not network.variational:
         zero = torch.zeros_like(data)

@@ -1,4 +1,4 @@
-"""Networks that are trained side by side and predict together; a single network is an ensemble of one."""
+"""Ensembles of networks that are trained in parallel and predict jointly; a single network is an ensemble of one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from robustness.bnn.network import Draws, Network
 from robustness.bnn.posteriors import Noise
 
 LAYERS_APART = 10_000
-"""Added to the layer's number for each member, so that no two members share a random stream."""
+"""Offset of the layer number from one member to the next, so that no two members share a random stream."""
 
 
 @dataclass(frozen=True)
 class MemberNoise:
-    """The noise of one member of an ensemble; the first member's is that of a network alone."""
+    """The noise of one member of an ensemble; the first member's is the same as for a single network."""
 
     noise: Noise
     member: int
@@ -27,7 +27,7 @@ class MemberNoise:
 
 
 class Ensemble(nn.Module):
-    """One network or more, with the interface of a network; samples are those of all members together."""
+    """One or more networks with the interface of a network; the samples of all members are concatenated."""
 
     def __init__(self, members: Sequence[Network]) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Ensemble(nn.Module):
         return tuple(member.means() for member in self.members)
 
     def sample(self, samples: int, noise: Noise) -> tuple[Draws, ...]:
-        """So many draws of each member; a member that is not random is drawn once."""
+        """Draw `samples` times from each member; a deterministic member is drawn once."""
         return tuple(
             member.sample(samples if member.random else 1, MemberNoise(noise, index))
             for index, member in enumerate(self.members)

@@ -1,4 +1,4 @@
-"""The Gaussian likelihood of regression: y ~ N(f(x), tau^2), and what a mixture of such predictions is worth."""
+"""Gaussian likelihood for regression, y ~ N(f(x), tau^2), and scores of the predictive mixture."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def gaussian_log_density(predictions: Tensor, targets: Tensor, noise_scale: Tens
 def predictive_log_likelihood(
     predictions: Tensor, targets: Tensor, noise_scale: Tensor | float, target_scale: float = 1.0
 ) -> float:
-    """The mean over rows of log 1/S sum_s N(y | f_s, tau^2) - log target_scale, for predictions [S, n], targets [n].
+    """Mean over rows of log 1/S sum_s N(y | f_s, tau^2) - log target_scale, for predictions [S, n], targets [n].
 
-    Predictions, targets and tau are on a scale on which `target_scale` units of the target are 1; the last term makes
-    it a density in the target's own units.
+    Predictions, targets and tau are in units of `target_scale`; the last term converts the density to the original
+    units of the target.
     """
     densities = gaussian_log_density(predictions.double(), targets.double(), noise_scale)
     mixture = torch.logsumexp(densities, dim=0) - math.log(len(predictions))
@@ -30,6 +30,6 @@ def predictive_log_likelihood(
 
 
 def root_mean_squared_error(predictions: Tensor, targets: Tensor, target_scale: float = 1.0) -> float:
-    """The RMSE of the mean prediction, for predictions [S, n] and targets [n], times `target_scale`."""
+    """RMSE of the mean prediction, for predictions [S, n] and targets [n], times `target_scale`."""
     errors = predictions.double().mean(0) - targets.double()
     return target_scale * math.sqrt(float(errors.square().mean()))

@@ -1,8 +1,8 @@
-"""All layers of a network drawn together, as one vector of weights, with the terms of their KL.
+"""Joint draws of all layers of a network as one vector of weights, with the terms of their KL.
 
-A draw, the two terms of the KL and all their gradients are one node of the graph, written out by hand. Over a dozen
-layers that is several times faster than each layer's own operations. The vector is worked on in pieces that fit into
-the processor's cache.
+The draw, the two terms of the KL and their gradients are a single node of the autograd graph with a hand-written
+backward pass. For a dozen layers this is several times faster than separate operations per layer. The vector is
+processed in chunks that fit into the CPU cache.
 
     w = mu + sigma z                                                  z [S, D]: the posterior's standard draws
     cross-entropy   1/2 sum ((mu_i - m_i)^2 + v_i sigma_i^2) / s_i^2 + sum log s_i + D/2 log 2 pi
@@ -24,18 +24,18 @@ from torch.autograd.function import once_differentiable
 from robustness.bnn.posteriors import LOG_TWO_PI, GaussianPosterior, Noise
 from robustness.bnn.priors import GaussianPrior, Prior
 
-PIECE = 2**17
-"""How many weights are worked on at once on a CPU."""
+CHUNK = 2**17
+"""Number of weights processed at a time on a CPU."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Draws of all layers."""
+    """Joint draws of all layers."""
 
     weights: Tensor
     """[S, D]"""
     cross_entropy: Tensor
-    """To the Gaussian priors; 0 where there is another prior."""
+    """With respect to Gaussian priors; 0 if any prior is not Gaussian."""
     entropy: Tensor
 
 
@@ -44,17 +44,17 @@ class GaussianPriors:
     """The Gaussian priors of all weights."""
 
     mean: Tensor | None
-    """m, [D]; None where all are 0."""
+    """m, [D]; None if all are 0."""
     precision: Tensor | None
-    """1 / s^2, [D]; None where all share one."""
+    """1 / s^2, [D]; None if it is the same for all weights."""
     shared_precision: float
-    """The one that all share, else 1."""
+    """The precision common to all weights, else 1."""
     constant: float
     """sum log s_i + D/2 log 2 pi."""
 
     @staticmethod
     def of(priors: Sequence[Prior], sizes: Sequence[int]) -> GaussianPriors | None:
-        """None if one of them is another prior."""
+        """Combine the priors of all layers; None if any is not Gaussian."""
         gaussian = [prior for prior in priors if isinstance(prior, GaussianPrior)]
         if len(gaussian) < len(priors):
             return None
@@ -69,18 +69,18 @@ class GaussianPriors:
 
 @dataclass(frozen=True)
 class Joint:
-    """What is known of all layers before they are drawn."""
+    """Everything about the layers that does not change between draws."""
 
     posteriors: tuple[GaussianPosterior, ...]
     sizes: list[int]
     spread: Tensor | None
-    """What multiplies softplus(rho), [D]; None where that is 1 for all."""
+    """Factor of softplus(rho), [D]; None if it is 1 for all weights."""
     variance: Tensor | None
-    """v, [D]; None where that is 1 for all."""
+    """v, [D]; None if it is 1 for all weights."""
     standard_entropy: float
     """H[z]."""
     prior: GaussianPriors | None
-    """None if a layer's prior is another one."""
+    """None if the prior of any layer is not Gaussian."""
 
     @staticmethod
     def of(posteriors: Sequence[GaussianPosterior], priors: Sequence[Prior]) -> Joint:
@@ -96,14 +96,14 @@ class Joint:
             prior=GaussianPriors.of(priors, sizes),
         )
 
-    def of_prior(self) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """What the cross-entropy needs for each weight: the prior's mean, v, and the prior's precision."""
+    def prior_vectors(self) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """Vectors in the cross-entropy: the prior's mean, v, and the prior's precision, each [D] or None."""
         if self.prior is None:
             return None, None, None
         return self.prior.mean, self.variance, self.prior.precision
 
     def draw(self, samples: int, noise: Noise, mean: Tensor, rho: Tensor) -> Drawn:
-        """So many draws of the weights with these means and rhos, [D], and the terms of the KL."""
+        """Draw the weights `samples` times for these means and rhos, [D], and compute the terms of the KL."""
         standard = mean.new_empty(samples, len(mean))
         parts = torch.split(standard, self.sizes, dim=1)
         for layer, (posterior, part) in enumerate(zip(self.posteriors, parts, strict=True)):
@@ -118,16 +118,16 @@ class _Draw(torch.autograd.Function):
     def forward(ctx: Any, joint: Joint, standard: Tensor, mean: Tensor, rho: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         weights, scale, slope = torch.empty_like(standard), torch.empty_like(rho), torch.empty_like(rho)
         logs, squares = [], []
-        vectors = (rho, scale, slope, joint.spread, mean, standard, weights, *joint.of_prior())
-        for r, sigma, by_rho, spread, mu, z, w, *of_prior in _pieces(*vectors):
-            _softplus(r, sigma, by_rho)
+        vectors = (rho, scale, slope, joint.spread, mean, standard, weights, *joint.prior_vectors())
+        for r, sigma, sigma_by_rho, spread, mu, z, w, *prior in _chunks(*vectors):
+            _softplus(r, sigma, sigma_by_rho)
             if spread is not None:
                 sigma.mul_(spread)
-                by_rho.mul_(spread)
+                sigma_by_rho.mul_(spread)
             logs.append(sigma.log().sum())
             if joint.prior is not None:
-                by_mu, by_sigma = _pulls(mu, sigma, *of_prior)
-                centred = mu if of_prior[0] is None else mu - of_prior[0]
+                by_mu, by_sigma = _cross_entropy_gradients(mu, sigma, *prior)
+                centred = mu if prior[0] is None else mu - prior[0]
                 squares.append(torch.dot(centred, by_mu) + torch.dot(sigma, by_sigma))
             torch.addcmul(mu, sigma, z, out=w)
         entropy = torch.stack(logs).sum() + joint.standard_entropy
@@ -141,37 +141,37 @@ class _Draw(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(
-        ctx: Any, by_weights: Tensor, by_cross_entropy: Tensor, by_entropy: Tensor
+        ctx: Any, grad_weights: Tensor, grad_cross_entropy: Tensor, grad_entropy: Tensor
     ) -> tuple[None, None, Tensor, Tensor]:
         standard, scale, slope, mean = ctx.saved_tensors
         joint: Joint = ctx.joint
-        by_mean, by_rho = torch.empty_like(mean), torch.empty_like(mean)
-        pull = None if joint.prior is None else _factor(by_cross_entropy * joint.prior.shared_precision)
-        push = _factor(by_entropy)
-        vectors = (by_weights, standard, scale, slope, mean, by_mean, by_rho, *joint.of_prior())
-        for by_w, z, sigma, by_sigma_rho, mu, to_mean, to_rho, *of_prior in _pieces(*vectors):
-            torch.mul(by_w[0], z[0], out=to_rho)
+        grad_mean, grad_rho = torch.empty_like(mean), torch.empty_like(mean)
+        prior_factor = None if joint.prior is None else _factor(grad_cross_entropy * joint.prior.shared_precision)
+        entropy_factor = _factor(grad_entropy)
+        vectors = (grad_weights, standard, scale, slope, mean, grad_mean, grad_rho, *joint.prior_vectors())
+        for grad_w, z, sigma, sigma_by_rho, mu, mean_out, rho_out, *prior in _chunks(*vectors):
+            torch.mul(grad_w[0], z[0], out=rho_out)
             for sample in range(1, len(z)):
-                to_rho.addcmul_(by_w[sample], z[sample])
-            total = by_w[0] if len(by_w) == 1 else by_w.sum(0)
-            if pull is None:
-                to_mean.copy_(total)
+                rho_out.addcmul_(grad_w[sample], z[sample])
+            total = grad_w[0] if len(grad_w) == 1 else grad_w.sum(0)
+            if prior_factor is None:
+                mean_out.copy_(total)
             else:
-                by_mu, by_sigma = _pulls(mu, sigma, *of_prior)
-                _add(total, by_mu, pull, to_mean)
-                _add(to_rho, by_sigma, pull, to_rho)
-            _add(to_rho, sigma.reciprocal(), push, to_rho)
-            to_rho.mul_(by_sigma_rho)
-        return None, None, by_mean, by_rho
+                by_mu, by_sigma = _cross_entropy_gradients(mu, sigma, *prior)
+                _add(total, by_mu, prior_factor, mean_out)
+                _add(rho_out, by_sigma, prior_factor, rho_out)
+            _add(rho_out, sigma.reciprocal(), entropy_factor, rho_out)
+            rho_out.mul_(sigma_by_rho)
+        return None, None, grad_mean, grad_rho
 
 
-def _pieces(*vectors: Tensor | None) -> Iterator[tuple[Any, ...]]:
-    """Parts of vectors [..., D] that belong together; what is not there stays None, and on a GPU there is one part."""
+def _chunks(*vectors: Tensor | None) -> Iterator[tuple[Any, ...]]:
+    """Corresponding chunks of vectors [..., D]; a missing vector stays None, and on a GPU there is a single chunk."""
     size = next(vector.shape[-1] for vector in vectors if vector is not None)
-    longest = PIECE if vectors[0].device.type == "cpu" else size  # type: ignore[union-attr]
+    longest = CHUNK if vectors[0].device.type == "cpu" else size  # type: ignore[union-attr]
     count = -(-size // longest)
-    nothing = (None,) * count
-    return zip(*(nothing if each is None else torch.split(each, longest, dim=-1) for each in vectors), strict=True)
+    missing = (None,) * count
+    return zip(*(missing if each is None else torch.split(each, longest, dim=-1) for each in vectors), strict=True)
 
 
 def _softplus(rho: Tensor, value: Tensor, slope: Tensor) -> None:
@@ -180,23 +180,23 @@ def _softplus(rho: Tensor, value: Tensor, slope: Tensor) -> None:
     torch.sigmoid(rho, out=slope)
 
 
-def _pulls(
+def _cross_entropy_gradients(
     mean: Tensor, scale: Tensor, prior_mean: Tensor | None, variance: Tensor | None, precision: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The cross-entropy's derivatives by mu and sigma; a precision that all weights share is left out."""
+    """Gradients of the cross-entropy with respect to mu and sigma, without a precision common to all weights."""
     by_mean = mean if prior_mean is None else mean - prior_mean
     by_scale = scale if variance is None else scale * variance
     return (by_mean, by_scale) if precision is None else (by_mean * precision, by_scale * precision)
 
 
 def _factor(scalar: Tensor) -> Tensor | float:
-    """A factor in the form that is fastest: on a GPU a look at a number would wait for all work under way."""
+    """The scalar as a float on a CPU, which is fastest; on a GPU reading its value would force a synchronisation."""
     return float(scalar) if scalar.device.type == "cpu" else scalar
 
 
-def _add(terms: Tensor, more: Tensor, factor: Tensor | float, out: Tensor) -> None:
-    """out = terms + factor more."""
+def _add(first: Tensor, second: Tensor, factor: Tensor | float, out: Tensor) -> None:
+    """out = first + factor * second."""
     if isinstance(factor, Tensor):
-        torch.addcmul(terms, more, factor, out=out)
+        torch.addcmul(first, second, factor, out=out)
     else:
-        torch.add(terms, more, alpha=factor, out=out)
+        torch.add(first, second, alpha=factor, out=out)

@@ -1,8 +1,8 @@
-"""Linear and convolutional layers whose weights are drawn first and applied second.
+"""Linear and convolutional layers whose weights are drawn first and applied later.
 
-A layer's weight and bias are one flat vector: the weight in the order of memory that a convolution likes best (output
-channel, row, column, input channel), then the bias. Activations are one tensor for each variational sample; a tuple
-of one tensor is shared by all samples, so the images are never copied.
+A layer's weight and bias form one flat vector: the weight in the fastest memory layout for convolutions (output
+channel, row, column, input channel), then the bias. Activations have one tensor per variational sample; a single tensor
+is shared by all samples, so images are never copied.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from robustness.bnn.parts import Layout, Parts
 from robustness.bnn.posteriors import Posterior
 
 Activations: TypeAlias = Sequence[Tensor]
-"""One tensor for each variational sample, or a single one that all samples share."""
+"""One tensor per variational sample, or a single one shared by all samples."""
 
 MakePosterior: TypeAlias = Callable[[Tensor, Sequence[int]], Posterior]
-"""Makes a posterior from initial means [D] and the sizes of weight and bias, (D - outputs, outputs)."""
+"""Creates a posterior from initial means [D] and the sizes of weight and bias, (D - outputs, outputs)."""
 
 
 class BayesianLayer(nn.Module, ABC):
@@ -37,17 +37,17 @@ class BayesianLayer(nn.Module, ABC):
 
     @property
     def weights(self) -> int:
-        """How many entries of the vector are weights; the rest is the bias."""
+        """Number of entries of the vector that are weights; the rest is the bias."""
         return self.fan_in * self.outputs
 
     def set_posterior(self, make: MakePosterior, generator: torch.Generator) -> None:
-        """Draw the means as He et al. (2015) do, N(0, 2 / fan-in) with biases 0, and give the layer its posterior."""
+        """Create the posterior with He initialisation (2015) of its means: N(0, 2 / fan-in), biases 0."""
         means = torch.zeros(self.weights + self.outputs)
         means[: self.weights].normal_(0.0, math.sqrt(2.0 / self.fan_in), generator=generator)
         self.posterior = make(means, (self.weights, self.outputs))
 
     def forward(self, activations: Activations, draws: Parts) -> list[Tensor]:
-        """Apply S draws to one shared or S activations; gives S of them."""
+        """Apply S draws to S activations or to a shared one; returns S activations."""
         if len(activations) == 1:
             activations = [activations[0]] * len(draws)
         return [self.apply_draw(x, *draw) for x, draw in zip(activations, draws, strict=True)]
@@ -55,7 +55,7 @@ class BayesianLayer(nn.Module, ABC):
     @property
     @abstractmethod
     def layout(self) -> Layout:
-        """How weight and bias lie in the vector."""
+        """Layout of weight and bias in the vector."""
 
     @abstractmethod
     def apply_draw(self, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ class BayesianLinear(BayesianLayer):
 
 
 class BayesianConvolution(BayesianLayer):
-    """A square 2-d convolution that keeps the image's size, for inputs [batch, inputs, height, width]."""
+    """A square 2-d convolution that preserves the image size, for inputs [batch, inputs, height, width]."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int = 3) -> None:
         super().__init__(inputs, outputs, fan_in=inputs * kernel * kernel)

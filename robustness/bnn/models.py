@@ -1,4 +1,4 @@
-"""The shapes of the studies' models: VGG for images, an MLP for vectors."""
+"""Architectures used in the studies: VGG for images, an MLP for vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from robustness.bnn.network import Blueprint, Convolution, Dense, GlobalPool, He
 FULL = ((1, 2), (2, 2), (4, 3), (8, 3), (8, 3))
 """VGG-16: for each block, its width in base channels and its number of convolutions."""
 SHORT = ((1, 2), (2, 2), (4, 3))
-"""Its first three blocks, for small images."""
+"""The first three blocks of VGG-16, for small images."""
 
 
 def vgg(
@@ -17,7 +17,7 @@ def vgg(
 ) -> Blueprint:
     """VGG-16 with global mean and maximum pooling in place of its fully connected layers, for images of any size.
 
-    The paper prints "global mean and average pool", which would be the same thing twice.
+    The paper says "global mean and average pool", which would be the same operation twice.
     """
     steps: list[Step] = []
     for width, convolutions in blocks:
@@ -30,7 +30,7 @@ def vgg(
 
 
 def mlp(features: int, classes: int, hidden: Sequence[int], heads: int = 1) -> Blueprint:
-    """Hidden layers with ReLUs, and one last layer or one for each of several heads."""
+    """Hidden layers with ReLUs and an output layer for each head."""
     steps: list[Step] = []
     for width in hidden:
         steps.append(Dense(features, width))

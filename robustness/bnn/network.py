@@ -1,4 +1,4 @@
-"""A network of Bayesian layers: draw its weights, apply them, and sum up its KL."""
+"""A network of Bayesian layers: draws its weights, applies them, and computes its KL."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Convolution:
 
 @dataclass(frozen=True)
 class Pool:
-    """2 x 2 max pooling, left out where the image is a single pixel already; dropout acts after it."""
+    """2 x 2 max pooling, skipped if a side of the image is a single pixel; followed by dropout."""
 
 
 @dataclass(frozen=True)
 class GlobalPool:
-    """The mean and the maximum over the image, concatenated; dropout acts after it."""
+    """Concatenated mean and maximum over the image; followed by dropout."""
 
 
 @dataclass(frozen=True)
 class Dense:
-    """A linear layer and a ReLU; dropout acts after it."""
+    """A linear layer and a ReLU; followed by dropout."""
 
     inputs: int
     outputs: int
@@ -46,7 +46,7 @@ class Dense:
 
 @dataclass(frozen=True)
 class Heads:
-    """The last linear layer, or one for each of several tasks."""
+    """The linear output layer, or one for each of several tasks."""
 
     inputs: int
     outputs: int
@@ -55,23 +55,23 @@ class Heads:
 
 Step = Convolution | Pool | GlobalPool | Dense | Heads
 Blueprint = tuple[Step, ...]
-"""A network's shape, from the images to the logits; the same for every arm."""
+"""Architecture of a network, from images to logits; the same for every arm."""
 
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws of all weights, and of the dropout masks that go with them."""
+    """Draws of all weights and of the corresponding dropout masks."""
 
     weights: tuple[Tensor, ...]
     """[samples, D] for each layer."""
     joined: Tensor | None = None
-    """The same for all layers together, [samples, D], where they were drawn so."""
+    """The draws of all layers concatenated, [samples, D], if they were drawn jointly."""
     dropout: Callable[[Tensor, int, int], Tensor] | None = None
-    """Drops entries of an activation, given the sample's number and the place's."""
+    """Applies dropout to an activation, given the index of the sample and of the step in the blueprint."""
     entropy: Tensor | None = None
-    """The entropy of the posterior that they were drawn from; None for means."""
+    """Entropy of the posterior; None for means."""
     cross_entropy: Tensor | None = None
-    """Its closed-form cross-entropy to the priors; None for means, and where there is none."""
+    """Closed-form cross-entropy with respect to the priors; None for means, and where no closed form exists."""
 
     @property
     def samples(self) -> int:
@@ -79,7 +79,7 @@ class Draws:
 
 
 class Network(nn.Module):
-    """A network over a blueprint; `means` and `sample` draw its weights, `logits` applies them."""
+    """A network with a given blueprint; `means` and `sample` draw its weights, `logits` applies them."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Network(nn.Module):
         make_prior: Callable[[Posterior], Prior] | None = None,
         dropout_rate: float = 0.0,
     ) -> None:
-        """Layer i takes its initial means from `generator_of_layer(i)`, whatever its posterior is."""
+        """The initial means of layer i come from `generator_of_layer(i)`, independent of its posterior."""
         super().__init__()
         self.blueprint = blueprint
         self.dropout_rate = dropout_rate
@@ -109,26 +109,26 @@ class Network(nn.Module):
         self._layouts = [layer.layout for layer in layers]
         self._sizes = [layer.posterior.size for layer in layers]
         self._vectors: tuple[Vector, ...] = ()
-        self._made: tuple[tuple[object, ...], Joint] | None = None
+        self._cached_joint: tuple[tuple[object, ...], Joint] | None = None
 
     def posteriors(self) -> list[Posterior]:
-        """The posterior of each layer, from the images to the logits."""
+        """Posteriors of the layers, from input to output."""
         return [layer.posterior for layer in self._layers()]
 
     @property
     def variational(self) -> bool:
-        """Whether the weights have a distribution, and the loss a KL."""
+        """Whether the weights have a distribution, so that the loss has a KL term."""
         return isinstance(self.posteriors()[0], GaussianPosterior)
 
     @property
     def random(self) -> bool:
-        """Whether two predictions can differ."""
+        """Whether predictions are stochastic."""
         return self.variational or self.dropout_rate > 0
 
     def join(self) -> tuple[Vector, ...]:
-        """Make the layers' means parts of one vector, and their rhos of another; gives the vectors.
+        """Store the means of all layers in one vector and their rhos in another; return the vectors.
 
-        Draws then set the vectors' gradients. Moving the network to another device takes it apart again.
+        Gradients of draws then accumulate in the vectors. Moving the network to another device separates them again.
         """
         if not self._joined():
             posteriors = self.posteriors()
@@ -138,7 +138,7 @@ class Network(nn.Module):
         return self._vectors
 
     def means(self) -> Draws:
-        """The means as a single draw, without dropout."""
+        """The means as a single draw without dropout."""
         return self._draws(self._all_means()[None])
 
     def sample(self, samples: int, noise: Noise) -> Draws:
@@ -159,7 +159,7 @@ class Network(nn.Module):
             if isinstance(step, Convolution | Dense):
                 layer, drawn = next(layers)
                 x = layer(x, drawn)
-                # The maximum of ReLUs is the ReLU of the maximum, which is a fourth of the work.
+                # ReLU and max pooling commute, and ReLU after pooling costs a quarter as much.
                 if not isinstance(self.blueprint[place + 1], Pool):
                     x = [F.relu(y, inplace=True) for y in x]
             elif isinstance(step, Pool):
@@ -174,11 +174,11 @@ class Network(nn.Module):
         return torch.stack(x)
 
     def entropy(self) -> Tensor:
-        """The entropy of the posterior over all weights, in nats."""
+        """Entropy of the posterior over all weights, in nats."""
         return torch.stack([posterior.entropy() for posterior in self.posteriors()]).sum()
 
     def cross_entropy(self, draws: Draws, estimate: Literal["closed_form", "monte_carlo"] = "closed_form") -> Tensor:
-        """-E_q[log p(w)] over all weights, in nats: closed forms where they exist, the draws elsewhere or if asked."""
+        """-E_q[log p(w)] over all weights in nats, in closed form where one exists unless `estimate` says otherwise."""
         closed = estimate == "closed_form"
         if closed and draws.cross_entropy is not None:
             return draws.cross_entropy
@@ -194,23 +194,23 @@ class Network(nn.Module):
         return bool(self._vectors) and all(vector.intact() for vector in self._vectors)
 
     def _all_means(self) -> Tensor:
-        """The means of all layers, [D]."""
+        """Means of all layers, [D]."""
         return self._vectors[0].value if self._joined() else torch.cat([each.mean for each in self.posteriors()])
 
     def _all_rhos(self) -> Tensor:
-        """The rhos of all layers, [D]."""
+        """Rhos of all layers, [D]."""
         return self._vectors[1].value if self._joined() else torch.cat([each.rho for each in self.posteriors()])  # type: ignore[misc]
 
     def _joint(self) -> Joint:
-        """The layers together, looked at anew when a prior was replaced or the network moved to another device."""
+        """All layers jointly, rebuilt when a prior is replaced or the network moves to another device."""
         first = self.posteriors()[0].mean
-        made_of = (*self._priors(), first.device, first.dtype)
-        if self._made is None or self._made[0] != made_of:
-            self._made = (made_of, Joint.of(self.posteriors(), self._priors()))  # type: ignore[arg-type]
-        return self._made[1]
+        key = (*self._priors(), first.device, first.dtype)
+        if self._cached_joint is None or self._cached_joint[0] != key:
+            self._cached_joint = (key, Joint.of(self.posteriors(), self._priors()))  # type: ignore[arg-type]
+        return self._cached_joint[1]
 
     def _parts(self, draws: Draws) -> list[Parts]:
-        """The weight and the bias of each draw, for each layer."""
+        """Weight and bias of each draw, for each layer."""
         if draws.joined is not None:
             return parts(draws.joined, self._layouts)
         return [parts(weights, [layout])[0] for weights, layout in zip(draws.weights, self._layouts, strict=True)]

@@ -1,7 +1,7 @@
-"""The weights and biases of consecutive layers, as views of the one vector that they were drawn in.
+"""Weights and biases of consecutive layers as views of a single vector.
 
-Slicing, reshaping and permuting a vector are cheap, but each leaves a node in the graph, and together they copy the
-gradient several times. Here all of them are one node, whose gradient is written once.
+Slicing, reshaping and permuting a vector are cheap, but each adds a node to the autograd graph, and together they copy
+the gradient several times. Here they are a single node whose gradient is written once.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from torch.autograd.function import once_differentiable
 
 @dataclass(frozen=True)
 class Layout:
-    """How a layer's weight lies in its vector; the bias follows it."""
+    """Memory layout of a layer's weight in its vector; the bias follows it."""
 
     shape: tuple[int, ...]
-    """Of the weight, as the layer's operation takes it."""
+    """Shape of the weight as the layer's operation expects it."""
     order: tuple[int, ...]
     """The weight's dimensions from the slowest to the fastest in memory."""
     outputs: int
@@ -41,11 +41,11 @@ class Layout:
 
 
 Parts = list[tuple[Tensor, Tensor]]
-"""The weight and the bias of a layer, for each draw."""
+"""Weight and bias of a layer, for each draw."""
 
 
 def parts(joined: Tensor, layouts: Sequence[Layout]) -> list[Parts]:
-    """The weights and biases of each layer for draws [S, D] of all of them."""
+    """Split joint draws [S, D] of all layers into the weights and biases of each layer."""
     flat = _Parts.apply(joined if joined.stride(1) == 1 else joined.contiguous(), layouts)  # type: ignore[no-untyped-call]
     pairs = list(zip(flat[::2], flat[1::2], strict=True))
     return [pairs[layer :: len(layouts)] for layer in range(len(layouts))]

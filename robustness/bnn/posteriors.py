@@ -1,11 +1,11 @@
-"""Approximate posteriors over the weights of one layer, which are one flat vector of D entries.
+"""Approximate posteriors over the weights of one layer, a flat vector of D entries.
 
     Gaussian    w = mu + sigma eps                       eps ~ N(0, I)
     Radial      w = mu + sigma (eps / ||eps||) |r|       r ~ N(0, 1), one radius for each normalisation group
-    Truncated   as Gaussian, with each |eps_i| <= threshold by rejection; entropy and moments stay the Gaussian's
+    Truncated   Gaussian with each |eps_i| <= threshold by rejection; entropy and moments are those of the Gaussian
     Point       w = mu
 
-with sigma = softplus(rho), times `spread` where a control arm scales it. All densities keep their constants.
+with sigma = softplus(rho), multiplied by `spread` in control arms that scale it. All densities are normalised.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ TINY = torch.finfo(torch.float32).tiny
 
 
 class Noise(Protocol):
-    """Where draws come from: one random generator for each purpose and layer."""
+    """Source of randomness: one generator for each purpose and layer."""
 
     def generator(self, purpose: str, layer: int) -> torch.Generator:
-        """A generator for `weight_noise`, `radius` or `dropout`, the same for every arm of a pair."""
+        """Generator for `weight_noise`, `radius` or `dropout`, the same for every arm of a pair."""
 
 
 class Posterior(nn.Module, ABC):
-    """A distribution over a weight vector of D entries, in normalisation groups whose sizes add up to D."""
+    """A distribution over a weight vector of D entries, divided into normalisation groups whose sizes sum to D."""
 
     mean: nn.Parameter
 
@@ -43,7 +43,7 @@ class Posterior(nn.Module, ABC):
         self.mean = nn.Parameter(mean.detach().clone())
         self.groups = tuple(groups) if groups is not None else (mean.numel(),)
         if sum(self.groups) != mean.numel():
-            raise ValueError(f"groups {self.groups} do not add up to {mean.numel()} weights")
+            raise ValueError(f"groups {self.groups} do not sum to {mean.numel()} weights")
 
     @property
     def size(self) -> int:
@@ -51,7 +51,7 @@ class Posterior(nn.Module, ABC):
 
     @abstractmethod
     def sample(self, samples: int, noise: Noise, layer: int = 0) -> Tensor:
-        """Draws of the weights, [samples, D], differentiable in the parameters."""
+        """Draws of the weights, [samples, D], differentiable with respect to the parameters."""
 
     @abstractmethod
     def log_density(self, weights: Tensor) -> Tensor:
@@ -63,11 +63,11 @@ class Posterior(nn.Module, ABC):
 
     @abstractmethod
     def variance(self) -> Tensor:
-        """The variance of each weight, [D]."""
+        """Variance of each weight, [D]."""
 
 
 class PointPosterior(Posterior):
-    """All mass at the means: a deterministic network, which has no KL term."""
+    """A point mass at the means: a deterministic network, which has no KL term."""
 
     def sample(self, samples: int, noise: Noise, layer: int = 0) -> Tensor:  # noqa: ARG002
         return self.mean.expand(samples, -1)
@@ -83,7 +83,7 @@ class PointPosterior(Posterior):
 
 
 class GaussianPosterior(Posterior):
-    """The mean-field Gaussian, N(mu_i, sigma_i^2) for each weight.
+    """Mean-field Gaussian, N(mu_i, sigma_i^2) for each weight.
 
     log q(w) = -1/2 sum ((w_i - mu_i) / sigma_i)^2 - sum log sigma_i - D/2 log 2 pi
     """
@@ -105,7 +105,7 @@ class GaussianPosterior(Posterior):
         return sigma if self.spread is None else sigma * self.spread
 
     def base_noise(self, samples: int, noise: Noise, layer: int, out: Tensor | None = None) -> Tensor:
-        """eps, [samples, D], in `out` if given."""
+        """eps, [samples, D], written to `out` if that is not None."""
         generator = noise.generator("weight_noise", layer)
         if out is not None and out.dtype == torch.float32 and out.device.type == "cpu":
             for row in out:
@@ -115,7 +115,7 @@ class GaussianPosterior(Posterior):
         return eps.to(self.mean.dtype) if out is None else out.copy_(eps)
 
     def standard_draws(self, samples: int, noise: Noise, layer: int, out: Tensor | None = None) -> Tensor:
-        """(w - mu) / sigma, [samples, D], in `out` if given: draws before they are scaled and moved."""
+        """Standardised draws (w - mu) / sigma, [samples, D], written to `out` if that is not None."""
         return self.base_noise(samples, noise, layer, out)
 
     def sample(self, samples: int, noise: Noise, layer: int = 0) -> Tensor:
@@ -130,11 +130,11 @@ class GaussianPosterior(Posterior):
         return self.scale().log().sum() + self.standard_entropy()
 
     def standard_entropy(self) -> float:
-        """The entropy of the standard draws; that of the posterior is larger by sum log sigma_i."""
+        """Entropy of the standardised draws; the entropy of the posterior adds sum log sigma_i."""
         return 0.5 * self.size * (LOG_TWO_PI + 1.0)
 
     def standard_variance(self) -> Tensor:
-        """The variance of each standard draw, [D]; that of a weight is sigma_i^2 times as large."""
+        """Variance of the standardised draws, [D]; the variance of a weight is sigma_i^2 times as large."""
         return torch.ones_like(self.mean)
 
     def variance(self) -> Tensor:
@@ -142,7 +142,7 @@ class GaussianPosterior(Posterior):
 
 
 class TruncatedGaussianPosterior(GaussianPosterior):
-    """Draws from a truncated Gaussian under the KL of the whole one: biased, but less noisy (the paper's App. E)."""
+    """Draws from a truncated Gaussian with the KL of the full one: biased, but less noisy (the paper's App. E)."""
 
     def __init__(
         self, mean: Tensor, rho: float | Tensor, threshold: float, groups: Sequence[int] | None = None
@@ -153,7 +153,7 @@ class TruncatedGaussianPosterior(GaussianPosterior):
         self.threshold = threshold
 
     def base_noise(self, samples: int, noise: Noise, layer: int, out: Tensor | None = None) -> Tensor:
-        """eps with each |eps_i| <= threshold: what falls outside is drawn again."""
+        """eps with each |eps_i| <= threshold: values outside are redrawn."""
         generator = noise.generator("weight_noise", layer)
         eps = torch.randn(samples, self.size, generator=generator, device=self.mean.device).to(self.mean.dtype)
         on_cpu = self.mean.device.type == "cpu"
@@ -161,19 +161,19 @@ class TruncatedGaussianPosterior(GaussianPosterior):
         return eps if out is None else out.copy_(eps)
 
     def _by_inversion(self, eps: Tensor, generator: torch.Generator) -> Tensor:
-        """What is outside becomes Phi^-1 of a uniform number: the same distribution, and no count to wait for."""
+        """Replace values outside by Phi^-1 of a uniform number: the same distribution without a synchronisation."""
         edge = math.erf(self.threshold / math.sqrt(2))
         uniform = torch.rand(eps.shape, generator=generator, device=eps.device).to(eps.dtype)
         within = math.sqrt(2) * torch.erfinv((2 * uniform - 1) * edge)
-        # Rounding may take the uniform's ends to the infinities.
+        # Rounding may turn a uniform number near 0 or 1 into an infinite value.
         return torch.where(eps.abs() <= self.threshold, eps, within.clamp(-self.threshold, self.threshold))
 
     def _by_rejection(self, accepted: Tensor, generator: torch.Generator) -> Tensor:
-        """What is outside is drawn again until nothing is; a GPU would wait for each look at how much is left."""
+        """Redraw values outside until none are left; on a GPU counting them would force a synchronisation each time."""
         device, dtype = accepted.device, accepted.dtype
         outside = accepted.abs() > self.threshold
         while rejected := int(outside.sum()):
-            # About as many candidates as are needed, so that small thresholds do not take hundreds of rounds.
+            # Several candidates for each rejected value, so that small thresholds do not take hundreds of rounds.
             candidates = torch.randn(4 * rejected + 64, generator=generator, device=device).to(dtype)
             candidates = candidates[candidates.abs() <= self.threshold][:rejected]
             places = outside.nonzero()[: len(candidates)]
@@ -183,14 +183,14 @@ class TruncatedGaussianPosterior(GaussianPosterior):
 
 
 class RadialPosterior(GaussianPosterior):
-    """The radial posterior: a uniform direction and a half-normal radius in the space of (w - mu) / sigma.
+    """Radial posterior: a uniform direction and a half-normal radius in the space of (w - mu) / sigma.
 
     For each group of D weights, with t = ||(w - mu) / sigma|| and S_D = 2 pi^(D/2) / Gamma(D/2):
 
         log q(w) = 1/2 log(2/pi) - t^2/2 - (D-1) log t - log S_D - sum log sigma_i
         E_q[log q] = 1/2 log(2/pi) - 1/2 - (D-1) E[log |r|] - log S_D - sum log sigma_i
 
-    The paper's appendix prints half of the third term of E_q[log q] and another constant; this is the corrected form.
+    The paper's appendix has half of the third term of E_q[log q] and a different constant; this is the corrected form.
     """
 
     def standard_draws(self, samples: int, noise: Noise, layer: int, out: Tensor | None = None) -> Tensor:
@@ -224,7 +224,7 @@ def log_sphere(dimension: int) -> float:
 
 
 def radial_log_density(weights: Tensor, mean: Tensor, scale: Tensor, groups: Sequence[int]) -> Tensor:
-    """The radial log density at weights [..., D], as [...]; log t is guarded, since the density is infinite at mu."""
+    """Radial log density at weights [..., D], as [...]; log t is clamped, since the density is infinite at mu."""
     standard = (weights - mean) / scale
     total = -scale.log().sum().expand(standard.shape[:-1])
     for group in torch.split(standard, list(groups), dim=-1):

@@ -1,8 +1,8 @@
-"""Priors over the weights of one layer, and the cross-entropy -E_q[log p(w)] of a posterior to each.
+"""Priors over the weights of one layer, and the cross-entropy -E_q[log p(w)] of a posterior relative to each.
 
-Every prior has a log density and a cross-entropy. The cross-entropy is a closed form where one exists, and otherwise
-an average over draws of the posterior; a draw is always averaged over, never summed, so the KL does not grow with the
-number of variational samples.
+Every prior has a log density and a cross-entropy. The cross-entropy is in closed form where one exists, else an average
+over draws of the posterior; draws are always averaged, never summed, so the KL does not grow with the number of
+variational samples.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Prior(nn.Module, ABC):
         """log p(w) for weights [..., D], as [...]."""
 
     def cross_entropy(self, posterior: Posterior, draws: Tensor) -> Tensor:  # noqa: ARG002
-        """-E_q[log p(w)], a scalar; by default the mean over the draws [S, D] of the posterior."""
+        """-E_q[log p(w)], a scalar; by default a mean over draws [S, D] from the posterior."""
         return self.monte_carlo(draws)
 
     def monte_carlo(self, draws: Tensor) -> Tensor:
@@ -85,15 +85,15 @@ class ScaleMixturePrior(Prior):
 
 
 class RadialPrior(Prior):
-    """A radial distribution as prior, as continual learning needs it, with its density corrected or as in the paper.
+    """Radial distribution as a prior for continual learning, with the corrected density or the paper's.
 
     With t_p = ||(w - mu_p) / sigma_p|| for each group of D weights:
 
         log p(w) = 1/2 log(2/pi) - t_p^2/2 - (D-1) log t_p - log S_D - sum log sigma_p
 
-    The paper takes log t_p at the *posterior's* radius, where it is a constant; `corrected=False` does so too, only to
-    show what it does. For a radial posterior E[t_p^2] is a closed form, and E[log t_p] is averaged over the draws'
-    directions, each with both signs, and integrated over the radius: see `mean_log_radius`.
+    The paper evaluates log t_p at the *posterior's* radius, where it is constant; `corrected=False` reproduces that to
+    demonstrate its effect. For a radial posterior E[t_p^2] has a closed form, and E[log t_p] is averaged over the
+    directions of the draws, each with both signs, and integrated over the radius: see `mean_log_radius`.
     """
 
     def __init__(self, mean: Tensor, scale: Tensor, groups: Sequence[int], corrected: bool = True) -> None:
@@ -111,11 +111,11 @@ class RadialPrior(Prior):
     def cross_entropy(self, posterior: Posterior, draws: Tensor) -> Tensor:
         if not isinstance(posterior, RadialPosterior) or posterior.groups != self.groups:
             if not self.corrected:
-                raise ValueError("the uncorrected radial prior is defined for a radial posterior alone")
+                raise ValueError("the uncorrected radial prior is only defined for a radial posterior")
             return self.monte_carlo(draws)
         offset = (posterior.mean - self.mean) / self.scale
         ratio = posterior.scale() / self.scale
-        # The direction of a draw is its noise, known up to the radius: no gradient flows through it.
+        # The direction of a draw does not depend on the parameters, so no gradient flows through it.
         standard = ((draws - posterior.mean) / posterior.scale()).detach()
         total = self.scale.log().sum()
         parts = zip(*(torch.split(x, list(self.groups), dim=-1) for x in (offset, ratio, standard)), strict=True)
@@ -133,7 +133,7 @@ class RadialPrior(Prior):
 
 
 def trained_posterior_as_prior(posterior: Posterior, corrected: bool = True) -> Prior:
-    """The prior that a trained posterior becomes for the next task of continual learning."""
+    """Turn a trained posterior into the prior for the next task in continual learning."""
     if isinstance(posterior, RadialPosterior):
         return RadialPrior(posterior.mean, posterior.scale(), posterior.groups, corrected)
     if isinstance(posterior, GaussianPosterior):
@@ -142,13 +142,12 @@ def trained_posterior_as_prior(posterior: Posterior, corrected: bool = True) -> 
 
 
 def mean_log_radius(offset: Tensor, axes: Tensor) -> Tensor:
-    """E[log ||delta + r a||] over r ~ N(0, 1) and the mean over axes a, for delta [D] and axes [S, D].
+    """E[log ||delta + r a||] over r ~ N(0, 1), averaged over axes a, for delta [D] and axes [S, D].
 
-    A normal r is a half-normal one with both signs of the direction, so each draw is antithetic for free. With
+    A normal r is a half-normal one with both signs of the direction, so antithetic sampling comes for free. With
     A = ||delta||^2, B = delta . a and C = ||a||^2 the integrand is half of log(A + 2 r B + r^2 C), integrated over
-    x = log |r| by the trapezoidal rule, which converges exponentially here. In x the integrand is smooth at delta = 0,
-    where the derivative in delta of a single draw would have an infinite mean: the gradient there is bounded by
-    construction, and 0.
+    x = log |r| by the trapezoidal rule, which converges exponentially here. As a function of x the integrand is smooth
+    at delta = 0, where the gradient of a single draw would have an infinite mean: here it is bounded, and 0.
     """
     step = 0.125
     x = torch.arange(-36.0, 2.6, step, dtype=torch.float64, device=offset.device)

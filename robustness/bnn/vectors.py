@@ -1,7 +1,7 @@
 """Parameters of many layers as one vector.
 
-What is done to all weights alike, a draw or a step of the optimiser, costs several times less on one long vector than
-on dozens of short ones. The layers' own parameters stay what they are, as views of it.
+Operations on all weights, such as a draw or an optimiser step, are several times cheaper on one long vector than on
+dozens of short ones. The parameters of the layers remain available as views of the vector.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Vector:
-    """Parameters as views of one vector, a leaf of the graph with a gradient of its own."""
+    """Parameters as views of one vector, a leaf of the autograd graph with its own gradient."""
 
     value: Tensor
     """[D]"""
     parameters: tuple[nn.Parameter, ...]
     places: tuple[int, ...]
-    """Where each parameter lies in memory."""
+    """Memory address of each parameter."""
 
     @staticmethod
     def join(parameters: Sequence[nn.Parameter]) -> Vector:
@@ -33,7 +33,7 @@ class Vector:
         return Vector(value.requires_grad_(), tuple(parameters), places)
 
     def intact(self) -> bool:
-        """Whether the parameters are still views of the vector: moving a network to a device ends that."""
+        """Whether the parameters are still views of the vector; moving a network to another device separates them."""
         return tuple(parameter.data_ptr() for parameter in self.parameters) == self.places
 
     def forget_gradients(self) -> None:
@@ -43,7 +43,7 @@ class Vector:
             parameter.grad = None
 
     def gather_gradients(self) -> None:
-        """Add the gradients that reached the parameters to the vector's."""
+        """Add the gradients of the parameters to the gradient of the vector."""
         gradients = [parameter.grad for parameter in self.parameters]
         if all(gradient is None for gradient in gradients):
             return

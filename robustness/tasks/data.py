@@ -1,4 +1,4 @@
-"""What a task gives: pictures, labels and the statistics to normalise them by."""
+"""Data of a task: images, labels, and the statistics that normalise the images."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The pictures of one part of the data with what is known of each."""
+    """The images of one split with their labels and metadata."""
 
     images: NDArray[np.uint8]
-    """[n, height, width, channels]; may be mapped from a file."""
+    """[n, height, width, channels]; may be memory-mapped."""
     labels: NDArray[np.int64]
-    """[n], the class of each picture."""
+    """[n], class of each image."""
     patients: NDArray[np.int64]
-    """[n], group numbers: pictures of one patient are not independent of each other."""
+    """[n], patient numbers: images of the same patient are not independent."""
     names: tuple[str, ...] | None = None
-    """What each picture is called, where it has a name."""
+    """Name of each image, if known."""
     grades: NDArray[np.int64] | None = None
-    """[n], the grade behind a label, where the label was made from one."""
+    """[n], the grade from which each label was derived, if any."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -30,21 +30,21 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class TaskData:
-    """A task's data: what is trained on, what judges a configuration, and what judges the final model."""
+    """Splits of a task: for training, for judging configurations, and for the final models."""
 
     train: Split
     validation: Split
     test: Split
     mean: NDArray[np.float32]
-    """[channels], of the training pictures on the scale 0 to 1."""
+    """[channels], mean of the training images, scaled to 0 to 1."""
     std: NDArray[np.float32]
-    """[channels], of the training pictures on the scale 0 to 1; never 0."""
+    """[channels], standard deviation of the training images, scaled to 0 to 1; never 0."""
     classes: int = 2
-    """2 for a yes-or-no question, whose "yes" is label 1."""
+    """2 for a binary task, whose positive class is label 1."""
 
     @property
     def image_size(self) -> int:
-        """The smaller side of a picture in pixels."""
+        """Shorter side of an image in pixels."""
         return int(min(self.train.images.shape[1:3]))
 
     @property
@@ -53,10 +53,10 @@ class TaskData:
 
 
 def channel_statistics(images: NDArray[np.uint8], block: int = 256) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The mean and standard deviation of each channel on the scale 0 to 1, for images [n, height, width, channels].
+    """Mean and standard deviation of each channel, scaled to 0 to 1, for images [n, height, width, channels].
 
-    They come from exact counts of the 256 values, read block by block, so they depend on no order of summation and
-    a mapped file is never held in memory as a whole. A constant channel gets the standard deviation 1.
+    They are computed from exact counts of the 256 values, block by block, so they do not depend on the order of
+    summation and a memory-mapped file is never loaded in full. A constant channel gets a standard deviation of 1.
     """
     channels = images.shape[3]
     counts: NDArray[np.int64] = np.zeros((channels, 256), dtype=np.int64)

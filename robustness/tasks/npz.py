@@ -1,4 +1,4 @@
-"""Pictures in one `.npz` file of the MedMNIST form: `train_images`, `train_labels`, and so for `val` and `test`."""
+"""Images in one `.npz` file in MedMNIST format: `train_images`, `train_labels`, and likewise for `val` and `test`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from robustness.tasks.data import Split, TaskData, channel_statistics
 
 
 class Options(BaseModel):
-    """What can be set of the task `npz`."""
+    """Options of the task `npz`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: str = Field(min_length=1)
-    """The file; images are uint8 [n, height, width] or [n, height, width, channels], labels whole [n] or [n, 1]."""
+    """Path; images are uint8 [n, height, width] or [n, height, width, channels], labels integers [n] or [n, 1]."""
     positive_from: int | None = Field(None, ge=1)
-    """The least label that counts as positive, which makes it a yes-or-no question; None keeps the classes."""
+    """Lowest label that counts as positive, which makes the task binary; None keeps the classes."""
 
 
 def check(options: Options) -> None:
@@ -31,7 +31,7 @@ def check(options: Options) -> None:
 
 
 def load(options: Options) -> TaskData:
-    """Read the file; every picture is taken as a patient of its own, since the form knows no patients."""
+    """Read the file; each image counts as a separate patient, since the format does not record patients."""
     check(options)
     try:
         with np.load(options.file, allow_pickle=False) as arrays:
@@ -39,7 +39,7 @@ def load(options: Options) -> TaskData:
             validation = _split(arrays, "val", len(train))
             test = _split(arrays, "test", len(train) + len(validation))
     except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        # KeyError puts its message between quotes.
+        # str() of a KeyError puts the message in quotes.
         reason = error.args[0] if isinstance(error, KeyError) else error
         raise TaskError(f"task 'npz': {options.file}: {reason}") from error
     if options.positive_from is not None:
@@ -52,20 +52,20 @@ def load(options: Options) -> TaskData:
 def _split(arrays: np.lib.npyio.NpzFile, name: str, first_patient: int) -> Split:
     for key in (f"{name}_images", f"{name}_labels"):
         if key not in arrays:
-            raise KeyError(f"has no array {key!r} (there are: {', '.join(arrays.files)})")
+            raise KeyError(f"has no array {key!r} (it has: {', '.join(arrays.files)})")
     images: NDArray[np.uint8] = arrays[f"{name}_images"]
     labels = arrays[f"{name}_labels"]
     if images.dtype != np.uint8 or images.ndim not in (3, 4):
         raise ValueError(
             f"{name}_images is {images.dtype} of shape {images.shape}, "
-            "but it should be uint8 [n, height, width] or [n, height, width, channels]"
+            "but must be uint8 [n, height, width] or [n, height, width, channels]"
         )
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.shape != images.shape[:1] or not np.issubdtype(labels.dtype, np.integer) or (labels < 0).any():
         raise ValueError(
             f"{name}_labels is {labels.dtype} of shape {labels.shape}, "
-            f"but it should be {len(images)} whole numbers from 0 up, one class a picture"
+            f"but must be {len(images)} integers >= 0, one class per image"
         )
     return Split(
         images=images[..., None] if images.ndim == 3 else images,

@@ -1,4 +1,4 @@
-"""All layers drawn together: the same draws, terms and gradients as each layer's own modules give through autograd."""
+"""Joint draws of all layers match the draws, KL terms and autograd gradients of the separate layers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def network(posterior: str, prior: str) -> Network:
         mlp(3, 2, (4, 5)), POSTERIORS[posterior], lambda i: torch.Generator().manual_seed(i), PRIORS[prior]
     ).double()
     for parameter in made.parameters():
-        # Every weight has a mean and a scale of its own.
+        # Every weight gets its own mean and scale.
         parameter.data += 0.1 * torch.randn_like(parameter)
     return made
 
@@ -48,35 +48,35 @@ def gradients(made: Network, loss: Tensor) -> list[Tensor]:
 
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("posterior", POSTERIORS)
-@pytest.mark.parametrize(("samples", "piece"), [(1, 10**9), (3, 10**9), (1, 20), (3, 1)])
+@pytest.mark.parametrize(("samples", "chunk"), [(1, 10**9), (3, 10**9), (1, 20), (3, 1)])
 @pytest.mark.parametrize("as_on_gpu", [False, True])
-def test_draws_terms_and_gradients_are_those_of_the_layers(
-    posterior: str, prior: str, samples: int, piece: int, as_on_gpu: bool, monkeypatch: pytest.MonkeyPatch
+def test_draws_terms_and_gradients_match_those_of_separate_layers(
+    posterior: str, prior: str, samples: int, chunk: int, as_on_gpu: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robustness.bnn.joint.PIECE", piece)
+    monkeypatch.setattr("robustness.bnn.joint.CHUNK", chunk)
     if as_on_gpu:
         monkeypatch.setattr("robustness.bnn.joint._factor", lambda scalar: scalar)
     made = network(posterior, prior)
     draws = made.sample(samples, SeededNoise(1))
-    apart = [each.sample(samples, SeededNoise(1), index) for index, each in enumerate(made.posteriors())]
-    for ours, own in zip(draws.weights, apart, strict=True):
-        torch.testing.assert_close(ours, own)
+    separate = [each.sample(samples, SeededNoise(1), index) for index, each in enumerate(made.posteriors())]
+    for joint, single in zip(draws.weights, separate, strict=True):
+        torch.testing.assert_close(joint, single)
     cross_entropy, entropy = made.cross_entropy(draws), draws.entropy
     assert entropy is not None
-    crosses = [p.cross_entropy(q, w) for p, q, w in zip(made.priors, made.posteriors(), apart, strict=True)]  # type: ignore[operator]
+    crosses = [p.cross_entropy(q, w) for p, q, w in zip(made.priors, made.posteriors(), separate, strict=True)]  # type: ignore[operator]
     torch.testing.assert_close(cross_entropy, torch.stack(crosses).sum())
-    own_entropy = torch.stack([each.entropy() for each in made.posteriors()]).sum()
-    torch.testing.assert_close(entropy, own_entropy)
-    # A loss in which weights and both terms have gradients of different sizes.
-    slopes = [torch.randn_like(each) for each in apart]
+    separate_entropy = torch.stack([each.entropy() for each in made.posteriors()]).sum()
+    torch.testing.assert_close(entropy, separate_entropy)
+    # A loss whose gradient has different coefficients for the weights and for each KL term.
+    slopes = [torch.randn_like(each) for each in separate]
     data = sum((slope * weights).sum() for slope, weights in zip(slopes, draws.weights, strict=True))
-    own_data = sum((slope * weights).sum() for slope, weights in zip(slopes, apart, strict=True))
-    found = gradients(made, data + 0.7 * cross_entropy - 0.4 * entropy)
-    expected = gradients(made, own_data + 0.7 * torch.stack(crosses).sum() - 0.4 * own_entropy)
-    torch.testing.assert_close(found, expected)
+    separate_data = sum((slope * weights).sum() for slope, weights in zip(slopes, separate, strict=True))
+    actual = gradients(made, data + 0.7 * cross_entropy - 0.4 * entropy)
+    expected = gradients(made, separate_data + 0.7 * torch.stack(crosses).sum() - 0.4 * separate_entropy)
+    torch.testing.assert_close(actual, expected)
 
 
-def test_a_prior_that_is_replaced_is_heeded() -> None:
+def test_replacing_a_prior_takes_effect() -> None:
     made = network("gaussian", "unit")
     before = made.cross_entropy(made.sample(1, SeededNoise(1))).item()
     made.priors[1] = GaussianPrior(scale=0.1)

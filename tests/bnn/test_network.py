@@ -1,4 +1,4 @@
-"""Networks: their sizes, their draws, their layers, and a KL that does not grow with the number of draws."""
+"""Networks: sizes, layers, draws, and a KL that does not grow with the number of draws."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parameters(model: Network) -> int:
     return sum(p.numel() for p in model.parameters())
 
 
-def test_parameter_counts_are_those_of_the_paper() -> None:
+def test_parameter_counts_match_the_paper() -> None:
     assert parameters(network(blueprint({"name": "vgg16"}, 3, 2))) / 1e6 == pytest.approx(15.2, abs=0.05)
     deterministic = point_network(blueprint({"name": "vgg16", "base_channels": 64}, 3, 2))
     assert parameters(deterministic) / 1e6 == pytest.approx(14.7, abs=0.05)
@@ -42,7 +42,7 @@ def test_parameter_counts_are_those_of_the_paper() -> None:
 
 @pytest.mark.parametrize("size", [16, 17, 32, 50, 64])
 @pytest.mark.parametrize("depth", ["full", "short"])
-def test_a_vgg_takes_images_of_any_size_from_16_px(size: int, depth: str) -> None:
+def test_a_vgg_accepts_images_of_any_size_from_16_px(size: int, depth: str) -> None:
     model = network(blueprint({"name": "vgg_small", "base_channels": 4, "depth": depth}, 3, 2))
     with torch.no_grad():
         logits = model.logits(torch.randn(2, 3, size, size), model.sample(3, SeededNoise()))
@@ -57,25 +57,25 @@ def test_the_channel_factor_scales_every_width(factor: float, width: int) -> Non
     assert widths == [width] * 2 + [2 * width] * 2 + [4 * width] * 3 + [8 * width] * 6
 
 
-def test_a_linear_layer_computes_what_torch_computes() -> None:
+def test_a_linear_layer_agrees_with_torch() -> None:
     layer = BayesianLinear(5, 3)
     layer.set_posterior(lambda means, _: PointPosterior(means), first_stream(0))
     draws, inputs = torch.randn(2, 18), torch.randn(4, 5)
-    for got, draw in zip(layer([inputs], parts(draws, [layer.layout])[0]), draws, strict=True):
-        torch.testing.assert_close(got, F.linear(inputs, draw[:15].view(3, 5), draw[15:]))
+    for output, draw in zip(layer([inputs], parts(draws, [layer.layout])[0]), draws, strict=True):
+        torch.testing.assert_close(output, F.linear(inputs, draw[:15].view(3, 5), draw[15:]))
 
 
 def test_a_convolution_applies_each_draw_to_its_own_activation() -> None:
     layer = BayesianConvolution(2, 3)
     draws, inputs = torch.randn(2, 57), [torch.randn(4, 2, 8, 8) for _ in range(2)]
-    for got, x, draw in zip(layer(inputs, parts(draws, [layer.layout])[0]), inputs, draws, strict=True):
+    for output, x, draw in zip(layer(inputs, parts(draws, [layer.layout])[0]), inputs, draws, strict=True):
         weight = torch.empty(3, 2, 3, 3)
         for out in range(3):
             for row in range(3):
                 for column in range(3):
                     for channel in range(2):
                         weight[out, channel, row, column] = draw[((out * 3 + row) * 3 + column) * 2 + channel]
-        torch.testing.assert_close(got, F.conv2d(x, weight, draw[54:], padding=1))
+        torch.testing.assert_close(output, F.conv2d(x, weight, draw[54:], padding=1))
 
 
 def test_the_first_layer_does_not_copy_its_input_for_each_draw() -> None:
@@ -92,7 +92,7 @@ def test_the_first_layer_does_not_copy_its_input_for_each_draw() -> None:
     assert seen == [inputs.data_ptr()] * 6
 
 
-def test_means_start_as_he_initialisation_says_and_do_not_depend_on_the_posterior() -> None:
+def test_means_have_he_initialisation_independent_of_the_posterior() -> None:
     layer = BayesianConvolution(64, 64)
     layer.set_posterior(lambda means, _: PointPosterior(means), first_stream(3))
     means = layer.posterior.mean.detach()
@@ -117,7 +117,7 @@ def test_the_kl_does_not_change_with_the_number_of_draws(kind: type[GaussianPost
     assert kls[0] == kls[1] == kls[2] > 0
 
 
-def test_the_monte_carlo_cross_entropy_averages_and_does_not_add_up() -> None:
+def test_the_monte_carlo_cross_entropy_is_averaged_over_draws_not_summed() -> None:
     model = network(mlp(10, 2, (20,)), rho=0.0)
     closed = model.cross_entropy(model.means()).item()
     with torch.no_grad():
@@ -129,18 +129,18 @@ def test_the_monte_carlo_cross_entropy_averages_and_does_not_add_up() -> None:
             assert sum(values) / len(values) == pytest.approx(closed, rel=0.02)
 
 
-def test_nll_is_the_mean_over_draws_and_pictures() -> None:
+def test_nll_is_the_mean_over_draws_and_images() -> None:
     logits, labels = torch.randn(3, 5, 2), torch.tensor([0, 1, 1, 0, 1])
     by_hand = [-logits[s, i].log_softmax(-1)[labels[i]] for s in range(3) for i in range(5)]
     torch.testing.assert_close(nll(logits, labels), torch.stack(by_hand).mean())
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
-def test_draws_one_after_the_other_have_the_nll_and_the_gradient_of_all_together(dropout: float) -> None:
+def test_passing_draws_one_at_a_time_has_the_nll_and_gradient_of_passing_all_at_once(dropout: float) -> None:
     model = network(vgg(3, 2, 4, blocks=SHORT)).double()
     model.dropout_rate = dropout
     images, labels = torch.randn(4, 3, 16, 16).double(), torch.tensor([0, 1, 1, 0])
-    found = []
+    results = []
     for one_by_one in (True, False):
         draws = model.sample(4, SeededNoise(1))
         if one_by_one:
@@ -150,12 +150,12 @@ def test_draws_one_after_the_other_have_the_nll_and_the_gradient_of_all_together
             value = nll(logits, labels)
         model.zero_grad()
         (3.0 * value).backward()
-        found.append([value.detach(), logits.detach(), *(parameter.grad for parameter in model.parameters())])
-    # Logits are taken in single precision.
-    torch.testing.assert_close([x.double() for x in found[0]], found[1], rtol=1e-5, atol=1e-6)
+        results.append([value.detach(), logits.detach(), *(parameter.grad for parameter in model.parameters())])
+    # Logits are in single precision.
+    torch.testing.assert_close([x.double() for x in results[0]], results[1], rtol=1e-5, atol=1e-6)
 
 
-def test_the_kl_weight_scales_the_kl_alone() -> None:
+def test_the_kl_weight_scales_only_the_kl() -> None:
     model = network(mlp(6, 2, (5,)))
     images, labels = torch.randn(4, 6), torch.tensor([0, 1, 1, 0])
     draws = model.sample(1, SeededNoise())
@@ -164,7 +164,7 @@ def test_the_kl_weight_scales_the_kl_alone() -> None:
     torch.testing.assert_close(half.total, half.nll + 0.5 * (half.cross_entropy - half.entropy))
 
 
-def test_means_give_no_gradient_to_the_scales() -> None:
+def test_predicting_with_means_has_no_gradient_for_the_scales() -> None:
     model = network(mlp(6, 2, (5,)))
     nll(model.logits(torch.randn(4, 6), model.means()), torch.tensor([0, 1, 1, 0])).backward()
     gradients = {name.rsplit(".", 1)[1]: p.grad for name, p in model.named_parameters()}
@@ -172,7 +172,7 @@ def test_means_give_no_gradient_to_the_scales() -> None:
     assert gradients["mean"] is not None
 
 
-def test_each_head_of_an_mlp_has_weights_of_its_own() -> None:
+def test_each_head_of_an_mlp_has_its_own_weights() -> None:
     model = point_network(mlp(4, 2, (8,), heads=3))
     inputs, draws = torch.randn(5, 4), model.means()
     outputs = [model.logits(inputs, draws, head) for head in range(3)]
@@ -181,7 +181,7 @@ def test_each_head_of_an_mlp_has_weights_of_its_own() -> None:
     torch.testing.assert_close(outputs[2][0], F.linear(hidden, model.layers[3].posterior.mean[:16].view(2, 8)))
 
 
-def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
+def test_dropout_drops_the_given_fraction_and_preserves_the_mean() -> None:
     model = point_network(mlp(3, 2, (4,)), dropout_rate=0.25)
     dropout = model.sample(1, SeededNoise()).dropout
     assert dropout is not None
@@ -195,25 +195,25 @@ def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
     torch.testing.assert_close(model.logits(images, model.means())[0], model.logits(images, model.means())[0])
 
 
-def test_an_ensemble_of_one_is_its_member() -> None:
+def test_an_ensemble_of_one_predicts_like_its_member() -> None:
     member = network(mlp(3, 2, (4,)))
     images = torch.randn(6, 3)
-    alone = member.logits(images, member.sample(2, SeededNoise(1)))
+    expected = member.logits(images, member.sample(2, SeededNoise(1)))
     ensemble = Ensemble([member])
-    torch.testing.assert_close(ensemble.logits(images, ensemble.sample(2, SeededNoise(1))), alone)
+    torch.testing.assert_close(ensemble.logits(images, ensemble.sample(2, SeededNoise(1))), expected)
 
 
-def test_members_of_an_ensemble_draw_noise_of_their_own() -> None:
+def test_members_of_an_ensemble_have_independent_noise() -> None:
     ensemble = Ensemble([network(mlp(3, 2, (4,))) for _ in range(2)])
     first, second = ensemble.sample(2, SeededNoise(1))
     assert not torch.allclose(first.weights[0], second.weights[0])
     assert ensemble.logits(torch.randn(6, 3), (first, second)).shape == (4, 6, 2)
 
 
-def test_draws_know_how_many_they_are() -> None:
+def test_draws_report_their_number_of_samples() -> None:
     assert Draws((torch.zeros(3, 5),)).samples == 3
 
 
-def test_posteriors_are_listed_from_the_images_to_the_logits() -> None:
+def test_posteriors_are_listed_from_input_to_output() -> None:
     posteriors: list[Posterior] = network(mlp(3, 2, (4, 5))).posteriors()
     assert [p.size for p in posteriors] == [3 * 4 + 4, 4 * 5 + 5, 5 * 2 + 2]

@@ -1,4 +1,4 @@
-"""Posteriors against numerical integration, closed forms and scipy."""
+"""Posteriors, checked against numerical integration, closed forms and scipy."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from robustness.bnn.priors import GaussianPrior
 DRAWS = 100_000
 
 
-def varied(kind: type[GaussianPosterior], groups: Sequence[int]) -> GaussianPosterior:
-    """A posterior with different means and scales for each weight, in double precision."""
+def heterogeneous(kind: type[GaussianPosterior], groups: Sequence[int]) -> GaussianPosterior:
+    """A posterior with a different mean and scale for each weight, in double precision."""
     generator = torch.Generator().manual_seed(sum(groups))
     size = sum(groups)
     means = torch.randn(size, generator=generator, dtype=torch.float64)
@@ -44,11 +44,11 @@ def test_radial_of_one_weight_is_the_gaussian() -> None:
 
 
 def test_radial_density_integrates_to_one_in_two_dimensions() -> None:
-    posterior = varied(RadialPosterior, (2,))
+    posterior = heterogeneous(RadialPosterior, (2,))
     centre, scale = posterior.mean.detach().numpy(), posterior.scale().detach().numpy()
 
     def density(angle: float, log_radius: float) -> float:
-        # Polar coordinates around the mean, in the logarithm of the radius: the density is infinite at the mean.
+        # Polar coordinates around the mean with the log radius, since the density is infinite at the mean.
         r = math.exp(log_radius)
         point = centre + scale * r * np.array([math.cos(angle), math.sin(angle)])
         value = posterior.log_density(torch.as_tensor(point)).exp().item()
@@ -59,7 +59,7 @@ def test_radial_density_integrates_to_one_in_two_dimensions() -> None:
 
 
 def test_radial_density_integrates_to_one_in_three_dimensions() -> None:
-    posterior = varied(RadialPosterior, (3,))
+    posterior = heterogeneous(RadialPosterior, (3,))
     centre, scale = posterior.mean.detach(), posterior.scale().detach()
     x, step = np.linspace(-16, 2.4, 401, retstep=True)
     angle, width = np.linspace(0, 2 * np.pi, 24, endpoint=False, retstep=True)
@@ -77,7 +77,7 @@ def test_radial_density_integrates_to_one_in_three_dimensions() -> None:
 def test_entropy_and_cross_entropy_agree_with_monte_carlo(
     kind: type[GaussianPosterior], groups: tuple[int, ...]
 ) -> None:
-    posterior = varied(kind, groups)
+    posterior = heterogeneous(kind, groups)
     prior = GaussianPrior(mean=0.2, scale=1.7)
     with torch.no_grad():
         draws = posterior.sample(DRAWS, SeededNoise(4))
@@ -89,7 +89,7 @@ def test_entropy_and_cross_entropy_agree_with_monte_carlo(
             assert abs(float(values.mean() - closed)) < 3 * float(error)
 
 
-def over_the_radius(function: object) -> float:
+def mean_over_radius(function: object) -> float:
     """E[f(r)] for a half-normal r, by quadrature."""
     value, _ = integrate.quad(
         lambda r: stats.halfnorm.pdf(r) * function(r), 0, np.inf, limit=500, epsabs=0, epsrel=1e-11
@@ -102,7 +102,7 @@ def test_radial_entropy_and_cross_entropy_agree_with_quadrature_over_the_radius(
     sigma, mu = 0.37, 0.05
     rho = math.log(math.expm1(sigma))
     posterior = RadialPosterior(torch.full((dimension,), mu, dtype=torch.float64), rho)
-    # The area of the sphere by the recursion over even and odd dimensions' factorials, in exact logarithms of integers.
+    # The area of the sphere from the factorial formulas for even and odd dimensions.
     k, odd = divmod(dimension, 2)
     if odd:
         gamma = 0.5 * math.log(math.pi) + math.fsum(math.log(i - 0.5) for i in range(1, k + 1))
@@ -110,17 +110,17 @@ def test_radial_entropy_and_cross_entropy_agree_with_quadrature_over_the_radius(
         gamma = math.fsum(math.log(i) for i in range(1, k))
     sphere = math.log(2) + dimension / 2 * math.log(math.pi) - gamma
     assert log_sphere(dimension) == pytest.approx(sphere, rel=1e-9)
-    log_density = over_the_radius(
+    log_density = mean_over_radius(
         lambda r: stats.halfnorm.logpdf(r) - (dimension - 1) * math.log(r) - sphere - dimension * math.log(sigma)
     )
     assert posterior.entropy().item() == pytest.approx(-log_density, rel=1e-6)
     # E[(mu + sigma u r)^2] summed over the weights, u uniform on the sphere: D mu^2 + sigma^2 E[r^2].
-    squares = over_the_radius(lambda r: dimension * mu**2 + sigma**2 * r**2)
+    squares = mean_over_radius(lambda r: dimension * mu**2 + sigma**2 * r**2)
     expected = 0.5 * squares + 0.5 * dimension * math.log(2 * math.pi)
     assert GaussianPrior().cross_entropy(posterior, posterior.mean[None]).item() == pytest.approx(expected, rel=1e-6)
 
 
-def test_radial_kl_to_the_unit_gaussian_is_least_at_sqrt_of_the_dimension() -> None:
+def test_radial_kl_to_the_unit_gaussian_is_smallest_at_sigma_equal_to_sqrt_of_the_dimension() -> None:
     dimension = 10_000
     prior = GaussianPrior()
 
@@ -138,7 +138,7 @@ def test_radial_directions_are_uniform_and_radii_half_normal() -> None:
     noise = posterior.standard_draws(draws, SeededNoise(1), 0).numpy()
     radius = np.linalg.norm(noise, axis=1)
     assert stats.kstest(radius, stats.halfnorm.cdf).pvalue > 0.01
-    # A coordinate u of a uniform direction: (u + 1) / 2 has a beta distribution.
+    # For a coordinate u of a uniform direction, (u + 1) / 2 has a beta distribution.
     for coordinate in (noise / radius[:, None]).T:
         assert (
             stats.kstest((coordinate + 1) / 2, stats.beta((dimension - 1) / 2, (dimension - 1) / 2).cdf).pvalue > 0.01
@@ -146,7 +146,7 @@ def test_radial_directions_are_uniform_and_radii_half_normal() -> None:
     assert abs(stats.spearmanr(radius, noise[:, 0] / radius).statistic) < 0.03
 
 
-def test_each_group_of_a_radial_layer_has_a_radius_of_its_own() -> None:
+def test_each_group_of_a_radial_layer_has_its_own_radius() -> None:
     posterior = RadialPosterior(torch.zeros(8), math.log(math.expm1(1.0)), (6, 2))
     noise = posterior.standard_draws(5_000, SeededNoise(2), 0)
     weight, bias = noise[:, :6].norm(dim=1).numpy(), noise[:, 6:].norm(dim=1).numpy()
@@ -162,12 +162,12 @@ def mean_distance(kind: type[GaussianPosterior], dimension: int, draws: int) -> 
     return float(np.mean(distances))
 
 
-def test_samples_stay_as_far_apart_in_high_dimensions_for_radial_and_not_for_gaussian() -> None:
+def test_distances_between_samples_do_not_grow_with_the_dimension_for_radial_but_do_for_gaussian() -> None:
     # Directions are nearly orthogonal: the distance is sigma sqrt(r_1^2 + r_2^2), whose mean is sigma sqrt(pi / 2).
     assert mean_distance(RadialPosterior, 1_000, 12_000) == pytest.approx(
         math.log(2) * math.sqrt(math.pi / 2), rel=0.02
     )
-    # The same seeds have the same radii at every dimension, so 60 of them compare the two to a fraction of a percent.
+    # The same seed draws the same radii in every dimension, so 60 seeds compare the two to a fraction of a percent.
     few, many = mean_distance(RadialPosterior, 1_000, 60), mean_distance(RadialPosterior, 10**6, 60)
     assert many == pytest.approx(few, rel=0.05)
     gaussian = mean_distance(GaussianPosterior, 10**6, 3) / mean_distance(GaussianPosterior, 1_000, 50)
@@ -181,14 +181,14 @@ def test_truncated_noise_is_the_gaussian_below_its_threshold() -> None:
     assert stats.kstest(noise, stats.truncnorm(-0.5, 0.5).cdf).pvalue > 0.01
 
 
-def test_truncated_noise_keeps_the_entropy_and_moments_of_the_gaussian() -> None:
+def test_a_truncated_posterior_has_the_entropy_and_moments_of_the_gaussian() -> None:
     means, rho = torch.randn(30), torch.randn(30)
     truncated, gaussian = TruncatedGaussianPosterior(means, rho, 0.1), GaussianPosterior(means, rho)
     torch.testing.assert_close(truncated.entropy(), gaussian.entropy())
     torch.testing.assert_close(truncated.variance(), gaussian.variance())
 
 
-def test_truncation_below_a_large_threshold_changes_nothing() -> None:
+def test_truncation_at_a_large_threshold_has_no_effect() -> None:
     means = torch.randn(50)
     truncated, gaussian = TruncatedGaussianPosterior(means, 0.0, 100.0), GaussianPosterior(means, 0.0)
     torch.testing.assert_close(truncated.sample(3, SeededNoise()), gaussian.sample(3, SeededNoise()))
@@ -208,6 +208,6 @@ def test_a_point_posterior_always_draws_its_means() -> None:
         posterior.log_density(torch.zeros(5))
 
 
-def test_groups_must_add_up() -> None:
+def test_group_sizes_must_sum_to_the_number_of_weights() -> None:
     with pytest.raises(ValueError, match=r"\(3, 4\).*6"):
         GaussianPosterior(torch.zeros(6), 0.0, (3, 4))

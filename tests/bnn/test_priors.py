@@ -1,4 +1,4 @@
-"""Priors, the radial one above all: never a negative KL, a known slope, a bounded gradient."""
+"""Priors, especially the radial one: a non-negative KL, a known slope and a bounded gradient."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def radial(size: int, seed: int, groups: tuple[int, ...] | None = None) -> Radia
 
 
 def moved(posterior: RadialPosterior, distance: float) -> RadialPosterior:
-    """The same posterior with its mean moved by so many scales, in every direction alike."""
+    """The same posterior with its mean shifted by `distance` standard deviations, equally in every coordinate."""
     step = distance * posterior.scale() / math.sqrt(posterior.size)
     return RadialPosterior((posterior.mean + step).detach(), posterior.rho.detach(), posterior.groups)
 
@@ -37,20 +37,20 @@ def kl(posterior: RadialPosterior, prior: RadialPrior, draws: int = 64, seed: in
     return prior.cross_entropy(posterior, posterior.sample(draws, SeededNoise(seed))) - posterior.entropy()
 
 
-def test_gaussian_prior_gives_the_kl_of_two_gaussians() -> None:
+def test_the_gaussian_prior_yields_the_kl_of_two_gaussians() -> None:
     generator = torch.Generator().manual_seed(0)
     mean, rho, centre = (torch.randn(20, generator=generator, dtype=torch.float64) for _ in range(3))
     posterior = GaussianPosterior(mean, rho)
     prior = trained_posterior_as_prior(GaussianPosterior(centre, rho.flip(0)))
-    found = prior.cross_entropy(posterior, posterior.mean[None]) - posterior.entropy()
+    actual = prior.cross_entropy(posterior, posterior.mean[None]) - posterior.entropy()
     scale = torch.nn.functional.softplus(rho)
     expected = torch.distributions.kl_divergence(
         torch.distributions.Normal(mean, scale), torch.distributions.Normal(centre, scale.flip(0))
     ).sum()
-    torch.testing.assert_close(found.detach(), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(actual.detach(), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_gaussian_prior_at_its_own_posterior_has_no_gradient() -> None:
+def test_the_gaussian_kl_has_zero_gradient_at_the_prior() -> None:
     posterior = GaussianPosterior(torch.randn(40), torch.randn(40))
     prior = trained_posterior_as_prior(posterior)
     divergence = prior.cross_entropy(posterior, posterior.mean[None]) - posterior.entropy()
@@ -104,7 +104,7 @@ def test_corrected_radial_kl_is_zero_at_the_prior_itself() -> None:
         prior = trained_posterior_as_prior(posterior)
         assert isinstance(prior, RadialPrior)
         assert kl(posterior, prior, draws=4).item() == pytest.approx(0, abs=1e-7)
-        # The log densities agree draw by draw as well.
+        # The log densities also agree for each draw.
         draws = posterior.sample(100, SeededNoise(1))
         torch.testing.assert_close(prior.log_density(draws), posterior.log_density(draws))
 
@@ -139,16 +139,16 @@ def test_the_slope_away_from_the_prior_agrees_with_quadrature(distance: float) -
     noise = posterior.sample(20_000, SeededNoise(3))
 
     def divergence(at: float) -> float:
-        elsewhere = moved(posterior, at)
-        draws = noise - posterior.mean + elsewhere.mean
-        return float((prior.cross_entropy(elsewhere, draws) - elsewhere.entropy()).detach())
+        shifted = moved(posterior, at)
+        draws = noise - posterior.mean + shifted.mean
+        return float((prior.cross_entropy(shifted, draws) - shifted.entropy()).detach())
 
     slope = (divergence(distance + h) - divergence(distance - h)) / (2 * h)
     radius = (expected_log_radius(distance + h, dimension) - expected_log_radius(distance - h, dimension)) / (2 * h)
     assert slope == pytest.approx(distance + (dimension - 1) * radius, rel=0.02)
 
 
-def test_the_cone_has_the_slope_that_theory_gives_in_high_dimensions() -> None:
+def test_the_cone_has_the_theoretical_slope_in_high_dimensions() -> None:
     dimension, distance = 20_000, 1e-3
     posterior = RadialPosterior(torch.zeros(dimension, dtype=torch.float64), 0.0)
     prior = trained_posterior_as_prior(posterior)
@@ -171,17 +171,18 @@ def test_mean_log_radius_agrees_with_quadrature() -> None:
 
 
 def test_the_uncorrected_radial_prior_fails() -> None:
-    """As the paper has it the "KL" is far below zero for a posterior that is merely wider than its prior."""
+    """The paper's "KL" is far below zero for a posterior that is merely wider than its prior."""
     prior_posterior = RadialPosterior(torch.zeros(200, dtype=torch.float64), 0.0)
     wider = RadialPosterior(torch.zeros(200, dtype=torch.float64), 1.0)
-    paper, right = (trained_posterior_as_prior(prior_posterior, corrected=corrected) for corrected in (False, True))
+    paper = trained_posterior_as_prior(prior_posterior, corrected=False)
+    corrected_prior = trained_posterior_as_prior(prior_posterior, corrected=True)
     assert isinstance(paper, RadialPrior)
-    assert isinstance(right, RadialPrior)
+    assert isinstance(corrected_prior, RadialPrior)
     assert kl(wider, paper).item() < -10
-    assert kl(wider, right).item() > 0
+    assert kl(wider, corrected_prior).item() > 0
 
 
-def test_the_gradient_at_the_prior_stays_finite_and_zero_in_the_mean() -> None:
+def test_the_gradient_of_the_mean_at_the_prior_is_finite_and_zero() -> None:
     dimension = 50
     posterior = RadialPosterior(torch.randn(dimension), torch.randn(dimension))
     prior = trained_posterior_as_prior(posterior)
@@ -197,7 +198,7 @@ def test_the_gradient_at_the_prior_stays_finite_and_zero_in_the_mean() -> None:
     assert largest < 1e-2
 
 
-def test_the_scale_gradient_at_the_prior_is_zero_within_error() -> None:
+def test_the_gradient_of_the_scale_at_the_prior_is_zero_within_error() -> None:
     posterior = RadialPosterior(torch.randn(30, dtype=torch.float64), 0.0)
     prior = trained_posterior_as_prior(posterior)
     assert isinstance(prior, RadialPrior)
@@ -214,11 +215,11 @@ def test_a_gaussian_posterior_under_a_radial_prior_is_estimated_from_its_draws()
     draws = posterior.sample(50, SeededNoise())
     torch.testing.assert_close(prior.cross_entropy(posterior, draws), -prior.log_density(draws).mean())
     uncorrected = RadialPrior(torch.zeros(10), torch.ones(10), (10,), corrected=False)
-    with pytest.raises(ValueError, match="radial posterior alone"):
+    with pytest.raises(ValueError, match="only defined for a radial posterior"):
         uncorrected.cross_entropy(posterior, draws)
 
 
-def test_a_point_cannot_be_a_prior() -> None:
+def test_a_point_posterior_cannot_become_a_prior() -> None:
     with pytest.raises(ValueError, match="PointPosterior"):
         trained_posterior_as_prior(PointPosterior(torch.zeros(3)))
 

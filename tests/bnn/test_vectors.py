@@ -1,4 +1,4 @@
-"""Parameters joined into vectors: the same numbers, and gradients wherever they arrive."""
+"""Parameters joined into vectors keep their values and gradients."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def loss(made: Network) -> torch.Tensor:
     return data + 0.1 * (made.cross_entropy(draws) - draws.entropy)
 
 
-def test_parameters_are_parts_of_the_vectors_and_keep_their_values() -> None:
+def test_parameters_are_views_of_the_vectors_and_keep_their_values() -> None:
     made = network()
     before = [parameter.detach().clone() for parameter in made.parameters()]
     means, rhos = made.join()
@@ -49,20 +49,20 @@ def test_parameters_are_parts_of_the_vectors_and_keep_their_values() -> None:
 
 
 @pytest.mark.parametrize(("mixture", "point"), [(False, False), (True, False), (False, True)])
-def test_gradients_are_those_of_the_layers_apart(mixture: bool, point: bool) -> None:
-    apart, joined = network(mixture, point), network(mixture, point)
-    loss(apart).backward()  # type: ignore[no-untyped-call]
+def test_gradients_match_those_of_separate_layers(mixture: bool, point: bool) -> None:
+    separate, joined = network(mixture, point), network(mixture, point)
+    loss(separate).backward()  # type: ignore[no-untyped-call]
     vectors = joined.join()
     loss(joined).backward()  # type: ignore[no-untyped-call]
     for vector in vectors:
         vector.gather_gradients()
-    groups = [[p.mean for p in apart.posteriors()], [] if point else [p.rho for p in apart.posteriors()]]  # type: ignore[union-attr]
+    groups = [[p.mean for p in separate.posteriors()], [] if point else [p.rho for p in separate.posteriors()]]  # type: ignore[union-attr]
     for vector, group in zip(vectors, filter(None, groups), strict=True):
         assert vector.value.grad is not None
         torch.testing.assert_close(vector.value.grad, torch.cat([p.grad for p in group]))  # type: ignore[misc]
 
 
-def test_a_network_that_was_moved_is_not_joined_any_more_and_can_be_joined_again() -> None:
+def test_a_network_that_was_converted_is_no_longer_joined_and_can_be_joined_again() -> None:
     made = network()
     old = made.join()
     made.double()
@@ -73,7 +73,7 @@ def test_a_network_that_was_moved_is_not_joined_any_more_and_can_be_joined_again
     assert made.join()[0].value.dtype == torch.float64
 
 
-def test_a_copy_is_a_network_of_its_own() -> None:
+def test_a_copy_is_independent_of_the_original() -> None:
     made = network()
     made.join()
     other = copy.deepcopy(made)
@@ -85,19 +85,19 @@ def test_a_copy_is_a_network_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["adam", "amsgrad", "sgd"])
-def test_a_step_is_that_of_torch_s_optimiser_on_the_parameters_apart(name: str) -> None:
-    apart, joined = network(), network()
+def test_a_step_matches_torchs_optimiser_on_the_separate_parameters(name: str) -> None:
+    separate, joined = network(), network()
     rate = {"optimizer": name, "learning_rate": 0.05}
     optimizer = make_optimizer(Ensemble([joined]), rate)
     theirs: torch.optim.Optimizer
     if name == "sgd":
-        theirs = torch.optim.SGD(apart.parameters(), lr=0.05, momentum=0.9, nesterov=True)
+        theirs = torch.optim.SGD(separate.parameters(), lr=0.05, momentum=0.9, nesterov=True)
     else:
-        theirs = torch.optim.Adam(apart.parameters(), lr=0.05, amsgrad=name == "amsgrad")
+        theirs = torch.optim.Adam(separate.parameters(), lr=0.05, amsgrad=name == "amsgrad")
     for _ in range(4):
-        for made, each in ((apart, theirs), (joined, optimizer)):
+        for made, each in ((separate, theirs), (joined, optimizer)):
             each.zero_grad()
             loss(made).backward()  # type: ignore[no-untyped-call]
             each.step()
-    for ours, other in zip(joined.parameters(), apart.parameters(), strict=True):
+    for ours, other in zip(joined.parameters(), separate.parameters(), strict=True):
         torch.testing.assert_close(ours.detach(), other.detach(), rtol=1e-5, atol=1e-6)

@@ -60,10 +60,10 @@ def test_a_grade_of_seven_is_one_line_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--images", "no_such_folder"], "no_such_folder: there is no such folder"),
-        (["--labels", "no_such.csv"], "no_such.csv: there is no such file"),
+        (["--images", "no_such_folder"], "no_such_folder: no such folder"),
+        (["--labels", "no_such.csv"], "no_such.csv: no such file"),
         (["--grade-column", "levle"], "unknown column 'levle'; did you mean 'level'?"),
-        (["--size", "4"], "size is 4, but it should be from 16 to 2048"),
+        (["--size", "4"], "size is 4, but must be between 16 and 2048"),
         (["--test-share", "0.9"], "--test-share 0.9"),
         (["--workers", "0"], "--workers is 0"),
         (["--seed", "-1"], "--seed is -1"),

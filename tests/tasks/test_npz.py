@@ -26,7 +26,7 @@ def saved(folder: Path, content: dict[str, NDArray[Any]]) -> str:
     return str(folder / "set.npz")
 
 
-def test_grey_pictures_get_one_channel_and_classes_are_counted(tmp_path: Path) -> None:
+def test_grey_images_get_one_channel_and_classes_are_counted(tmp_path: Path) -> None:
     content = arrays()
     data = load_task({"name": "npz", "file": saved(tmp_path, content)})
     assert data.train.images.shape == (9, 20, 24, 1)
@@ -36,7 +36,7 @@ def test_grey_pictures_get_one_channel_and_classes_are_counted(tmp_path: Path) -
     assert len(np.unique(np.concatenate([data.train.patients, data.validation.patients, data.test.patients]))) == 18
 
 
-def test_a_threshold_makes_it_a_yes_or_no_question(tmp_path: Path) -> None:
+def test_a_threshold_makes_the_task_binary(tmp_path: Path) -> None:
     data = load_task({"name": "npz", "file": saved(tmp_path, arrays((3,))), "positive_from": 2})
     assert data.classes == 2
     np.testing.assert_array_equal(data.test.labels, [0, 0, 1, 0, 0])
@@ -46,26 +46,26 @@ def test_a_threshold_makes_it_a_yes_or_no_question(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"val_images": None}, "has no array 'val_images' (there are: train_images, "),
+        ({"val_images": None}, "has no array 'val_images' (it has: train_images, "),
         ({"train_images": np.zeros((9, 20, 24), dtype=np.float32)}, "train_images is float32"),
         ({"test_labels": np.zeros((5, 14), dtype=np.uint8)}, "test_labels is uint8 of shape (5, 14)"),
         ({"test_labels": np.array([object()] * 5)}, "set.npz: "),
     ],
 )
-def test_a_file_of_another_form_is_one_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_a_malformed_file_is_a_one_line_error(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     content = {key: value for key, value in {**arrays(), **changes}.items() if value is not None}
     with pytest.raises(TaskError) as caught:
         load_task({"name": "npz", "file": saved(tmp_path, content)})
     assert message in str(caught.value)
 
 
-def test_a_file_that_is_no_archive_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "set.npz").write_text("no archive")
+def test_a_file_that_is_not_an_archive_is_a_one_line_error(tmp_path: Path) -> None:
+    (tmp_path / "set.npz").write_text("not an archive")
     with pytest.raises(TaskError, match=r"set\.npz"):
         load_task({"name": "npz", "file": str(tmp_path / "set.npz")})
 
 
-def test_the_medmnist_form_is_read_as_published() -> None:
+def test_a_published_medmnist_file_is_read() -> None:
     data = load_task({"name": "npz", "file": str(data_set("pneumoniamnist") / "pneumoniamnist.npz")})
     assert [len(split) for split in (data.train, data.validation, data.test)] == [4708, 524, 624]
     assert np.bincount(data.train.labels).tolist() == [1214, 3494]

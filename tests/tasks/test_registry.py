@@ -28,14 +28,14 @@ SMALL = {"name": "synthetic_fundus", "image_size": 16, "train": 6, "validation":
         ({"name": "npz", "file": "/no/such.npz"}, "file '/no/such.npz' does not exist"),
     ],
 )
-def test_a_bad_task_is_one_line_that_names_the_culprit(options: dict[str, Any], message: str) -> None:
+def test_an_invalid_task_is_a_one_line_error_that_names_the_problem(options: dict[str, Any], message: str) -> None:
     with pytest.raises(TaskError) as caught:
         check_task(options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_right_task_passes_and_tells_its_size() -> None:
+def test_a_valid_task_passes_and_reports_its_image_size() -> None:
     check_task(SMALL)
     assert task_image_size(SMALL) == 16
 
@@ -44,7 +44,7 @@ def test_a_task_is_loaded_once() -> None:
     assert load_task(SMALL) is load_task(dict(reversed(SMALL.items())))
 
 
-def test_data_that_was_provided_is_given_back() -> None:
+def test_provided_data_is_returned() -> None:
     data = load_task(SMALL)
     options = {"name": "retinopathy", "folder": "/only/on/another/machine"}
     provide_task(options, data)
@@ -62,7 +62,7 @@ def test_a_users_own_task_is_found_by_its_module(tmp_path: Path, monkeypatch: py
     assert task_image_size({**SMALL, "name": "their_package.eyes"}) is None
 
 
-def test_channel_statistics_are_those_of_numpy() -> None:
+def test_channel_statistics_agree_with_numpy() -> None:
     images = np.random.default_rng(0).integers(0, 256, (7, 5, 4, 3), dtype=np.uint8)
     mean, std = channel_statistics(images, block=3)
     scaled = images.reshape(-1, 3) / 255

@@ -1,1 +1,1 @@
-"""Fundus photographs: drawn ones, and the preparation and reading of real ones."""
+"""Fundus photographs: synthetic images, and the preparation and loading of real ones."""

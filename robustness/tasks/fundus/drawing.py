@@ -1,8 +1,8 @@
-"""Drawing of fundus photographs: retina, optic disc, vessels and the lesions of diabetic retinopathy.
+"""Synthetic fundus photographs: retina, optic disc, vessels and the lesions of diabetic retinopathy.
 
-Everything but the retina's edge is a sum of Gaussian spots. A spot is the product of a function of x and one of y, so
-all spots of a picture are drawn by one matrix product [size, spots] @ [spots, size], at any size. Coordinates go from
--1 to 1; lengths are in half widths of the picture.
+Everything except the edge of the retina is a sum of Gaussian spots. A spot is the product of a function of x and a
+function of y, so all spots of an image are drawn by one matrix product [size, spots] @ [spots, size], at any size.
+Coordinates range from -1 to 1; lengths are in half-widths of the image.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float32]
 
 CHUNK = 64
-"""Pictures whose features are drawn from one random stream; fixed, so that a longer set begins with a shorter one."""
+"""Number of images that share a random stream; fixed, so that a smaller data set is a prefix of a larger one."""
 
 MICROANEURYSMS = (0.5, 4.0, 6.0, 10.0, 14.0)
 HAEMORRHAGES = (0.3, 1.0, 3.0, 7.0, 11.0)
 EXUDATES = (0.3, 1.0, 3.0, 7.0, 11.0)
-"""Mean numbers of the lesions for the grades 0 to 4."""
+"""Mean number of each kind of lesion for the grades 0 to 4."""
 
-SKIN = np.array([[0.82, 0.46, 0.24], [0.66, 0.30, 0.17]], dtype=np.float32)
-"""The retina's colour as the two cameras see it: [camera, channel]."""
+RETINA = np.array([[0.82, 0.46, 0.24], [0.66, 0.30, 0.17]], dtype=np.float32)
+"""Colour of the retina in the two cameras: [camera, channel]."""
 VESSELS = 8
 
 
 class Spots(NamedTuple):
-    """Gaussian spots: each field is [pictures, spots]; a spot that is not there has the strength 0."""
+    """Gaussian spots: each field is [images, spots]; an absent spot has strength 0."""
 
     x: Floats
     y: Floats
@@ -37,37 +37,37 @@ class Spots(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What is to be seen in each of `CHUNK` pictures."""
+    """Features of each of `CHUNK` images."""
 
     camera: NDArray[np.int64]
     colour: Floats
-    """[pictures, 3]"""
+    """[images, 3]"""
     texture: Spots
     disc: Spots
     macula: Spots
     vessels: Spots
     dark: Spots
-    """Microaneurysms, haemorrhages, and pigment that means nothing."""
+    """Microaneurysms, haemorrhages and harmless pigment."""
     bright: Spots
-    """Exudates, and drusen that mean nothing."""
+    """Exudates and harmless drusen."""
     blur: Floats
-    """[pictures], standard deviation of the blur; 0 for a sharp picture."""
+    """[images], standard deviation of the blur; 0 for a sharp image."""
     light: Floats
-    """[pictures], 1 for a well lit picture."""
+    """[images], 1 for a well-lit image."""
     artefact: Spots
     grain: Floats
-    """[pictures], standard deviation of the camera's noise."""
+    """[images], standard deviation of the camera noise."""
 
 
 def draw_features(grades: NDArray[np.int64], size: int, poor: float, rng: np.random.Generator) -> Features:
-    """What pictures of eyes of these grades show; a share `poor` of them is blurred, dark or has an artefact.
+    """Draw the features of eyes with these grades; a fraction `poor` are blurred, dark or have an artefact.
 
-    The size decides only of how many spots a vessel is made: the same random numbers show the same eyes at any size.
+    The size only determines the number of spots per vessel: the same random numbers produce the same eyes at any size.
     """
     n = len(grades)
-    side = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)  # right and left eyes in turn
+    side = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)  # alternating right and left eyes
     camera = rng.integers(2, size=n)
-    colour = SKIN[camera] * (1 + rng.normal(0, 0.07, (n, 1)) + rng.normal(0, 0.03, (n, 3)))
+    colour = RETINA[camera] * (1 + rng.normal(0, 0.07, (n, 1)) + rng.normal(0, 0.03, (n, 3)))
     disc_x, disc_y = side * rng.uniform(0.38, 0.56, n), rng.uniform(-0.12, 0.12, n)
     macula_x, macula_y = disc_x - side * rng.uniform(0.48, 0.58, n), disc_y + rng.uniform(0.0, 0.1, n)
     fault = np.where(rng.random(n) < poor, rng.integers(1, 4, size=n), 0)
@@ -104,31 +104,31 @@ def draw_features(grades: NDArray[np.int64], size: int, poor: float, rng: np.ran
     )
 
 
-def draw_pictures(features: Features, size: int, noise: Floats) -> NDArray[np.uint8]:
-    """The pictures [n, size, size, 3] of these features; `noise` is standard normal, of the same shape."""
+def draw_images(features: Features, size: int, noise: Floats) -> NDArray[np.uint8]:
+    """Render images [n, size, size, 3] of these features; `noise` is standard normal with the same shape."""
     axis = ((2 * np.arange(size) + 1) / size - 1).astype(np.float32)
     x, y = axis[None, None, :], axis[None, :, None]
     camera = features.camera[:, None, None]
     radius_squared = x * x + y * y
     shade = 1.08 - 0.35 * radius_squared + _paint(features.texture, axis)
-    picture: Floats = features.colour[:, None, None, :] * shade[..., None].astype(np.float32)
-    picture *= 1 - _cover(features.macula, axis) * np.array([0.5, 0.7, 0.7], dtype=np.float32)
-    picture = _blend(picture, _cover(features.disc, axis), (1.0, 0.86, 0.56))
-    picture *= 1 - _cover(features.vessels, axis) * np.array([0.35, 0.6, 0.5], dtype=np.float32)
-    picture *= 1 - _cover(features.dark, axis) * np.array([0.45, 0.85, 0.75], dtype=np.float32)
-    picture = _blend(picture, _cover(features.bright, axis), (0.96, 0.80, 0.46))
+    image: Floats = features.colour[:, None, None, :] * shade[..., None].astype(np.float32)
+    image *= 1 - _cover(features.macula, axis) * np.array([0.5, 0.7, 0.7], dtype=np.float32)
+    image = _blend(image, _cover(features.disc, axis), (1.0, 0.86, 0.56))
+    image *= 1 - _cover(features.vessels, axis) * np.array([0.35, 0.6, 0.5], dtype=np.float32)
+    image *= 1 - _cover(features.dark, axis) * np.array([0.45, 0.85, 0.75], dtype=np.float32)
+    image = _blend(image, _cover(features.bright, axis), (0.96, 0.80, 0.46))
     for row in np.flatnonzero(features.blur):
         kernel = _blur_matrix(axis, float(features.blur[row]))
-        across = kernel @ picture[row]
-        picture[row] = (kernel @ across.reshape(size, -1)).reshape(size, size, 3)
-    picture *= features.light[:, None, None, None]
-    picture = _blend(picture, 0.8 * _cover(features.artefact, axis), (0.85, 0.88, 0.95))
-    # One camera shows the whole round of the retina, the other cuts it off above and below.
+        across = kernel @ image[row]
+        image[row] = (kernel @ across.reshape(size, -1)).reshape(size, size, 3)
+    image *= features.light[:, None, None, None]
+    image = _blend(image, 0.8 * _cover(features.artefact, axis), (0.85, 0.88, 0.95))
+    # One camera shows the full disc of the retina, the other cuts it off at the top and bottom.
     edge = np.where(camera == 0, 0.96, 1.04) - np.sqrt(radius_squared)
     edge = np.minimum(edge, np.where(camera == 0, 2.0, 0.86) - np.abs(y))
-    picture *= np.clip(edge * size / 2 + 0.5, 0, 1)[..., None]
-    picture += features.grain[:, None, None, None] * noise
-    return (255 * np.clip(picture, 0, 1) + 0.5).astype(np.uint8)
+    image *= np.clip(edge * size / 2 + 0.5, 0, 1)[..., None]
+    image += features.grain[:, None, None, None] * noise
+    return (255 * np.clip(image, 0, 1) + 0.5).astype(np.uint8)
 
 
 def _spots(
@@ -148,7 +148,7 @@ def _join(*parts: Spots) -> Spots:
 
 
 def _present(mean: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which of the places for spots are taken: Poisson numbers of these means, [pictures, places]."""
+    """Mask [images, spots] in which each image has a Poisson number of spots with the given mean."""
     number = rng.poisson(mean)
     return np.arange(max(1, int(number.max()))) < number[:, None]
 
@@ -171,7 +171,7 @@ def _scattered(
 def _clustered(
     mean: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator
 ) -> Spots:
-    """Exudates: near the macula, in a cluster of their own."""
+    """Exudates: clustered near the macula."""
     present = _present(mean, rng)
     centre_x, centre_y = x + rng.normal(0, 0.2, len(x)), y + rng.normal(0, 0.2, len(y))
     return _spots(
@@ -185,9 +185,9 @@ def _clustered(
 def _vessels(
     x: NDArray[np.float64], y: NDArray[np.float64], side: NDArray[np.float64], points: int, rng: np.random.Generator
 ) -> Spots:
-    """Vessels that leave the optic disc and bend round the macula, each a row of so many overlapping spots."""
+    """Vessels that leave the optic disc and curve around the macula, each a row of `points` overlapping spots."""
     n = len(x)
-    # Two thick and two thin ones above, and the same below, measured from the direction of the macula.
+    # Four vessels above and four below, at angles measured from the direction of the macula.
     start = np.array([1.9, 1.2, 2.4, 1.5, -1.9, -1.2, -2.4, -1.5]) + rng.normal(0, 0.15, (n, VESSELS))
     bend = np.sign(start) * rng.uniform(-1.3, -0.5, (n, VESSELS))
     length = rng.uniform(1.1, 1.7, (n, VESSELS))
@@ -198,19 +198,19 @@ def _vessels(
     across = x[:, None, None] - side[:, None, None] * np.cumsum(step * np.cos(angle), axis=2)
     down = y[:, None, None] + np.cumsum(step * np.sin(angle), axis=2)
     thin = width[:, :, None] * (1 - 0.45 * along)
-    # Spots of standard deviation w at a distance d, at most about 2 w, add up along the line to sqrt(2 pi) w / d.
-    # How well filled the vessels are differs from eye to eye.
-    filled = rng.uniform(0.5, 2.5, (n, 1, 1))
-    strength = filled * np.minimum(1.0, step / (np.sqrt(2 * np.pi) * thin)) * np.ones_like(angle)
+    # Spots with standard deviation w at spacing d, at most about 2 w, sum to sqrt(2 pi) w / d along the line.
+    # The contrast of the vessels varies between eyes.
+    contrast = rng.uniform(0.5, 2.5, (n, 1, 1))
+    strength = contrast * np.minimum(1.0, step / (np.sqrt(2 * np.pi) * thin)) * np.ones_like(angle)
     flat = (n, VESSELS * points)
     return _spots(across.reshape(flat), down.reshape(flat), thin.reshape(flat), strength.reshape(flat))
 
 
 def _paint(spots: Spots, axis: Floats) -> Floats:
-    """The sum of the spots at each pixel: [pictures, size, size].
+    """Sum of the spots at each pixel: [images, size, size].
 
-    A pixel shows the mean over its square, as wide a blur as a Gaussian of 1 / sqrt(12) pixels: a spot smaller than a
-    pixel becomes as wide as that and as much fainter.
+    A pixel averages over its square, which blurs like a Gaussian with a standard deviation of 1 / sqrt(12) pixels: a
+    spot smaller than a pixel becomes wider and correspondingly fainter.
     """
     pixel = 2 / len(axis)
     variance = spots.radius**2 + pixel**2 / 12
@@ -222,18 +222,18 @@ def _paint(spots: Spots, axis: Floats) -> Floats:
 
 
 def _cover(spots: Spots, axis: Floats) -> Floats:
-    """How far the spots hide what lies under them, from 0 to 1: [pictures, size, size, 1]."""
-    covered: Floats = 1 - np.exp(-_paint(spots, axis))
-    return covered[..., None]
+    """Opacity of the spots, from 0 to 1: [images, size, size, 1]."""
+    opacity: Floats = 1 - np.exp(-_paint(spots, axis))
+    return opacity[..., None]
 
 
-def _blend(picture: Floats, cover: Floats, colour: tuple[float, float, float]) -> Floats:
-    blended: Floats = picture + cover * (np.array(colour, dtype=np.float32) - picture)
+def _blend(image: Floats, cover: Floats, colour: tuple[float, float, float]) -> Floats:
+    blended: Floats = image + cover * (np.array(colour, dtype=np.float32) - image)
     return blended
 
 
 def _blur_matrix(axis: Floats, deviation: float) -> Floats:
-    """The Gaussian blur along one axis as a matrix whose rows sum to 1: [size, size]."""
+    """Gaussian blur along one axis as a matrix whose rows sum to 1: [size, size]."""
     kernel = np.exp(-((axis[:, None] - axis[None, :]) ** 2) / (2 * deviation**2))
     blurred: Floats = (kernel / kernel.sum(axis=1, keepdims=True)).astype(np.float32)
     return blurred

@@ -1,8 +1,8 @@
-"""Real fundus photographs, from a folder that `robustness prepare retinopathy` has made.
+"""Real fundus photographs, from a folder created by `robustness prepare retinopathy`.
 
-Such a folder holds `images.npy` (uint8 [rows, size, size, 3], mapped into memory and never read as a whole),
-`photographs.csv` (row, name, grade, patient, split of each usable picture, ordered by row; a split's rows follow each
-other) and `prepared.json`, written last: the size, the rows of each split and the training set's statistics.
+The folder holds `images.npy` (uint8 [rows, size, size, 3], memory-mapped and never read in full), `photographs.csv`
+(row, name, grade, patient and split of each usable image, ordered by row; the rows of a split are contiguous) and
+`prepared.json`, written last: the size, the rows of each split and the statistics of the training set.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ VERSION = 1
 
 
 class Options(BaseModel):
-    """What can be set of the task `retinopathy`."""
+    """Options of the task `retinopathy`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     folder: str = Field(min_length=1)
-    """The folder that `robustness prepare retinopathy --out` wrote."""
+    """Folder written by `robustness prepare retinopathy --out`."""
     positive_from: int = Field(2, ge=1, le=4)
-    """The least grade that counts as positive."""
+    """Lowest grade that counts as positive."""
 
 
 def check(options: Options) -> None:
@@ -41,12 +41,12 @@ def check(options: Options) -> None:
 
 
 def image_size(options: Options) -> int:
-    """The side of a picture in pixels."""
+    """Side of an image in pixels."""
     return int(_facts(options)["size"])
 
 
 def load(options: Options) -> TaskData:
-    """The prepared photographs; their pixels stay in the file until they are asked for."""
+    """Load the prepared photographs; pixels are read from the file on access."""
     facts = _facts(options)
     folder = Path(options.folder)
     try:
@@ -70,14 +70,12 @@ def _facts(options: Options) -> dict[str, Any]:
     except FileNotFoundError:
         raise TaskError(
             f"task 'retinopathy': folder {options.folder!r} has no {FACTS}: "
-            "make it with `robustness prepare retinopathy`, or run that again if it was stopped"
+            "create it with `robustness prepare retinopathy`, or rerun that if it was interrupted"
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TaskError(f"task 'retinopathy': {folder / FACTS} cannot be read ({error})") from error
     if version != VERSION:
-        raise TaskError(
-            f"task 'retinopathy': {folder / FACTS} is of version {version}, not {VERSION}; prepare it again"
-        )
+        raise TaskError(f"task 'retinopathy': {folder / FACTS} has version {version}, not {VERSION}; prepare it again")
     return facts
 
 
@@ -87,7 +85,7 @@ def _split(
     start, count = facts["splits"][name]
     part = [line for line in lines if line["split"] == name]
     if len(part) != count or start + count > len(images):
-        raise ValueError(f"{PHOTOGRAPHS} has {len(part)} pictures for {name}, {FACTS} says {count}")
+        raise ValueError(f"{PHOTOGRAPHS} has {len(part)} images for {name}, but {FACTS} says {count}")
     grades = np.array([int(line["grade"]) for line in part], dtype=np.int64)
     return Split(
         images=images[start : start + count],

@@ -13,15 +13,15 @@ from robustness.tasks.fundus.photographs import Source, crop_to_fundus, prepare_
 
 
 def eye(height: int, width: int, centre: tuple[int, int], radius: int, background: int = 3) -> NDArray[np.uint8]:
-    """An orange disc on a background."""
+    """An orange disc on a uniform background."""
     y, x = np.mgrid[:height, :width]
-    picture = np.full((height, width, 3), background, dtype=np.uint8)
-    picture[(y - centre[0]) ** 2 + (x - centre[1]) ** 2 <= radius**2] = (200, 110, 60)
-    return picture
+    image = np.full((height, width, 3), background, dtype=np.uint8)
+    image[(y - centre[0]) ** 2 + (x - centre[1]) ** 2 <= radius**2] = (200, 110, 60)
+    return image
 
 
 @pytest.mark.parametrize("background", [0, 8, 255])
-def test_a_picture_is_cropped_to_the_eye_on_black_noise_or_white(background: int) -> None:
+def test_an_image_is_cropped_to_the_eye_on_a_black_dark_or_white_background(background: int) -> None:
     cropped = crop_to_fundus(eye(200, 300, (90, 160), 70, background))
     assert cropped.shape[0] == pytest.approx(141, abs=4)
     assert cropped.shape[1] == pytest.approx(141, abs=4)
@@ -29,38 +29,38 @@ def test_a_picture_is_cropped_to_the_eye_on_black_noise_or_white(background: int
     assert cropped[0, 0].max() <= 8
 
 
-def test_a_bright_speck_outside_the_eye_is_cropped_away() -> None:
-    picture = eye(200, 300, (100, 150), 60)
-    picture[2:4, 2:4] = 255
-    assert crop_to_fundus(picture).shape[0] == pytest.approx(121, abs=4)
+def test_a_bright_speck_outside_the_eye_is_cropped_off() -> None:
+    image = eye(200, 300, (100, 150), 60)
+    image[2:4, 2:4] = 255
+    assert crop_to_fundus(image).shape[0] == pytest.approx(121, abs=4)
 
 
-def test_a_black_picture_stays_whole() -> None:
+def test_a_black_image_is_not_cropped() -> None:
     assert crop_to_fundus(np.zeros((20, 30, 3), dtype=np.uint8)).shape == (20, 30, 3)
 
 
 @pytest.mark.parametrize(
-    ("form", "mode"), [("PNG", "RGB"), ("JPEG", "RGB"), ("PNG", "L"), ("PNG", "RGBA"), ("TIFF", "RGB")]
+    ("file_format", "mode"), [("PNG", "RGB"), ("JPEG", "RGB"), ("PNG", "L"), ("PNG", "RGBA"), ("TIFF", "RGB")]
 )
-def test_a_prepared_picture_is_square_and_keeps_its_shape(form: str, mode: str) -> None:
-    picture = eye(160, 400, (80, 200), 120)
+def test_a_prepared_image_is_square_and_keeps_its_proportions(file_format: str, mode: str) -> None:
+    image = eye(160, 400, (80, 200), 120)
     content = BytesIO()
-    Image.fromarray(picture).convert(mode).save(content, form)
+    Image.fromarray(image).convert(mode).save(content, file_format)
     prepared = prepare_picture(content.getvalue(), 32)
     assert prepared.shape == (32, 32, 3)
     assert prepared.dtype == np.uint8
-    # The eye is 160 high and 241 wide: a third of the height is black, above and below.
+    # The eye is 160 high and 241 wide: a third of the height is black, split between top and bottom.
     assert prepared[0].max() < 20
     assert prepared[-1].max() < 20
     assert prepared[16, 16].max() > 100
 
 
-def test_text_is_no_picture() -> None:
+def test_text_is_not_an_image() -> None:
     with pytest.raises(UnidentifiedImageError):
-        prepare_picture(b"this is no picture", 32)
+        prepare_picture(b"this is not an image", 32)
 
 
-def test_names_are_found_with_or_without_folder_and_ending(tmp_path: Path) -> None:
+def test_files_are_found_with_or_without_folder_and_suffix(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     for name in ("a/1_left.jpeg", "2.b_left.png", "._2.b_left.png", "notes.txt"):
         (tmp_path / name).write_bytes(b"")
@@ -70,7 +70,7 @@ def test_names_are_found_with_or_without_folder_and_ending(tmp_path: Path) -> No
     assert source.find(names) == ["a/1_left.jpeg"] * 3 + ["2.b_left.png", None, None]
 
 
-def test_a_name_that_two_files_have_is_refused(tmp_path: Path) -> None:
+def test_an_ambiguous_name_is_rejected(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "1.png").write_bytes(b"")
@@ -79,9 +79,9 @@ def test_a_name_that_two_files_have_is_refused(tmp_path: Path) -> None:
     assert Source(tmp_path).find(["b/1.png"]) == ["b/1.png"]
 
 
-def test_what_is_no_folder_and_no_archive_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "images.zip").write_text("no archive")
+def test_a_source_must_be_a_folder_or_an_archive(tmp_path: Path) -> None:
+    (tmp_path / "images.zip").write_text("not an archive")
     with pytest.raises(TaskError, match="neither a folder nor a ZIP archive"):
         Source(tmp_path / "images.zip")
-    with pytest.raises(TaskError, match="there is no such folder"):
+    with pytest.raises(TaskError, match="no such folder"):
         Source(tmp_path / "imagse")

@@ -34,7 +34,7 @@ def same(one: TaskData, other: TaskData) -> None:
     np.testing.assert_array_equal(one.mean, other.mean)
 
 
-def test_every_picture_arrives_with_its_own_grade_and_pixels(tmp_path: Path) -> None:
+def test_every_image_is_stored_with_its_grade_and_pixels(tmp_path: Path) -> None:
     images, labels = photographs(tmp_path)
     result = prepared(images, labels, tmp_path / "out")
     assert sum(result.counts.values()) == 24
@@ -61,14 +61,14 @@ def test_no_patient_is_in_two_splits(tmp_path: Path) -> None:
     assert sum(map(len, groups)) == len(set.union(*groups)) == 12
 
 
-def test_an_archive_and_two_processes_give_the_same_as_a_folder_and_one(tmp_path: Path) -> None:
+def test_an_archive_with_two_processes_gives_the_same_result_as_a_folder_with_one(tmp_path: Path) -> None:
     images, labels = photographs(tmp_path)
     prepared(images, labels, tmp_path / "one")
     prepared(zipped(images), labels, tmp_path / "two", workers=2)
     same(loaded(tmp_path / "one"), loaded(tmp_path / "two"))
 
 
-def test_stopped_work_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_preparation_is_resumed(tmp_path: Path) -> None:
     images, labels = photographs(tmp_path)
     table = read_labels(labels, {}, SHARES, 0)
 
@@ -78,7 +78,7 @@ def test_stopped_work_goes_on_where_it_was(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         prepare(images, table, 32, tmp_path / "out", 1, stop)
-    with pytest.raises(TaskError, match="run that again if it was stopped"):
+    with pytest.raises(TaskError, match="rerun that if it was interrupted"):
         check_task({"name": "retinopathy", "folder": str(tmp_path / "out")})
     steps: list[tuple[int, int]] = []
     prepare(images, table, 32, tmp_path / "out", 1, lambda done, total: steps.append((done, total)))
@@ -87,37 +87,37 @@ def test_stopped_work_goes_on_where_it_was(tmp_path: Path) -> None:
     same(loaded(tmp_path / "out"), loaded(tmp_path / "at_once"))
 
 
-def test_unreadable_pictures_are_listed_and_the_others_are_whole(tmp_path: Path) -> None:
+def test_unreadable_images_are_listed_and_the_others_are_intact(tmp_path: Path) -> None:
     images, labels = photographs(tmp_path)
     prepared(images, labels, tmp_path / "all")
     complete = loaded(tmp_path / "all").train
     assert complete.names is not None
-    text, cut, gone = complete.names[0], complete.names[3], complete.names[-1]
-    kept = (images / f"{text}.png").read_bytes(), (images / f"{cut}.png").read_bytes()
-    (images / f"{text}.png").write_text("a text, not a picture")
-    (images / f"{cut}.png").write_bytes(kept[1][: len(kept[1]) // 2])
-    (images / f"{gone}.png").rename(tmp_path / "elsewhere.png")
+    text, truncated, missing = complete.names[0], complete.names[3], complete.names[-1]
+    kept = (images / f"{text}.png").read_bytes(), (images / f"{truncated}.png").read_bytes()
+    (images / f"{text}.png").write_text("a text, not an image")
+    (images / f"{truncated}.png").write_bytes(kept[1][: len(kept[1]) // 2])
+    (images / f"{missing}.png").rename(tmp_path / "elsewhere.png")
     result = prepared(images, labels, tmp_path / "out")
-    assert {name for name, _ in result.unreadable} == {text, cut, gone}
+    assert {name for name, _ in result.unreadable} == {text, truncated, missing}
     assert result.counts["train"] == len(complete) - 3
     listed = (tmp_path / "out" / "unreadable.txt").read_text(encoding="utf-8")
-    assert {line.split("\t")[0] for line in listed.splitlines()} == {text, cut, gone}
+    assert {line.split("\t")[0] for line in listed.splitlines()} == {text, truncated, missing}
     part = loaded(tmp_path / "out").train
     assert part.names is not None
-    assert set(part.names) == set(complete.names) - {text, cut, gone}
+    assert set(part.names) == set(complete.names) - {text, truncated, missing}
     assert len(part.images) == len(complete) - 3
     for row, name in enumerate(part.names):
         np.testing.assert_array_equal(part.images[row], complete.images[complete.names.index(name)])
 
     (images / f"{text}.png").write_bytes(kept[0])
-    (images / f"{cut}.png").write_bytes(kept[1])
-    shutil.move(tmp_path / "elsewhere.png", images / f"{gone}.png")
+    (images / f"{truncated}.png").write_bytes(kept[1])
+    shutil.move(tmp_path / "elsewhere.png", images / f"{missing}.png")
     assert prepared(images, labels, tmp_path / "out").unreadable == ()
-    mended = load_task({"name": "retinopathy", "folder": f"{tmp_path / 'out'}/"})
-    same(mended, loaded(tmp_path / "all"))
+    repaired = load_task({"name": "retinopathy", "folder": f"{tmp_path / 'out'}/"})
+    same(repaired, loaded(tmp_path / "all"))
 
 
-def test_a_folder_for_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_other_contents_is_left_untouched(tmp_path: Path) -> None:
     images, labels = photographs(tmp_path, patients=6)
     prepared(images, labels, tmp_path / "out")
     with pytest.raises(TaskError, match="holds a preparation with size 32, not 64"):
@@ -127,18 +127,18 @@ def test_a_folder_for_something_else_is_left_alone(tmp_path: Path) -> None:
     (other / "thesis.tex").touch()
     with pytest.raises(TaskError, match=r"is not empty \(it holds 'thesis.tex'\)"):
         prepared(images, labels, other)
-    with pytest.raises(TaskError, match="has none of the 12 pictures"):
+    with pytest.raises(TaskError, match="has none of the 12 images"):
         prepared(other, labels, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_a_set_without_training_pictures_is_refused(tmp_path: Path) -> None:
+def test_a_data_set_without_training_images_is_rejected(tmp_path: Path) -> None:
     table = [Photograph("1_left", 0, "1", "validation")]
-    with pytest.raises(TaskError, match="no picture is left for the train split"):
+    with pytest.raises(TaskError, match="no image is left for the train split"):
         prepare(tmp_path, table, 32, tmp_path / "out")
 
 
-def test_damaged_preparations_are_named(tmp_path: Path) -> None:
+def test_a_damaged_preparation_is_reported(tmp_path: Path) -> None:
     images, labels = photographs(tmp_path, patients=6)
     out = tmp_path / "out"
     prepared(images, labels, out)
@@ -151,7 +151,7 @@ def test_damaged_preparations_are_named(tmp_path: Path) -> None:
         check_task({"name": "retinopathy", "folder": str(out)})
 
 
-def test_real_photographs_in_an_archive_keep_their_given_splits(tmp_path: Path) -> None:
+def test_real_photographs_in_an_archive_keep_the_splits_of_the_table(tmp_path: Path) -> None:
     folder = data_set("deepdrid")
     table = read_labels(folder / "labels_full.csv", {}, SHARES, 0)
     few = [entry for entry in table if int(entry.patient) % 10 == 0]

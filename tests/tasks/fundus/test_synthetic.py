@@ -15,7 +15,7 @@ def small(**changes: int | float) -> TaskData:
     return load(Options(**{"image_size": 16, "train": 70, "validation": 10, "test": 6, **changes}))  # type: ignore[arg-type]
 
 
-def test_the_same_seed_gives_the_same_pictures_and_another_gives_others() -> None:
+def test_the_same_seed_draws_the_same_images_and_a_different_seed_does_not() -> None:
     first, again, other = small(), small(), small(seed=1)
     for name in ("train", "validation", "test"):
         np.testing.assert_array_equal(getattr(first, name).images, getattr(again, name).images)
@@ -24,14 +24,14 @@ def test_the_same_seed_gives_the_same_pictures_and_another_gives_others() -> Non
     assert not np.array_equal(first.train.images[:10], first.validation.images)
 
 
-def test_a_smaller_set_is_the_beginning_of_a_larger_one() -> None:
+def test_a_smaller_set_is_a_prefix_of_a_larger_one() -> None:
     shorter, longer = small(train=67).train, small(train=130).train
     np.testing.assert_array_equal(shorter.images, longer.images[:67])
     np.testing.assert_array_equal(shorter.grades, longer.grades[:67])
 
 
 @pytest.mark.parametrize("size", [16, 33, 128, 512])
-def test_pictures_have_the_shapes_and_types_of_a_task_at_any_size(size: int) -> None:
+def test_images_have_the_right_shape_and_dtype_at_any_size(size: int) -> None:
     data = small(image_size=size, train=3, validation=2, test=0)
     assert data.train.images.shape == (3, size, size, 3)
     assert data.train.images.dtype == np.uint8
@@ -41,15 +41,15 @@ def test_pictures_have_the_shapes_and_types_of_a_task_at_any_size(size: int) -> 
     assert data.mean.shape == data.std.shape == (3,)
 
 
-def test_a_larger_picture_shows_the_same_eye() -> None:
+def test_a_larger_image_shows_the_same_eye() -> None:
     fine = small(image_size=128, train=8, poor_quality=0.0).train.images.astype(float)
     coarse = small(image_size=32, train=8, poor_quality=0.0).train.images.astype(float)
     pooled = fine.reshape(8, 32, 4, 32, 4, 3).mean(axis=(2, 4))
-    for picture, same in zip(pooled, coarse, strict=True):
-        assert np.corrcoef(picture.ravel(), same.ravel())[0, 1] > 0.97
+    for large, small_image in zip(pooled, coarse, strict=True):
+        assert np.corrcoef(large.ravel(), small_image.ravel())[0, 1] > 0.97
 
 
-def test_labels_follow_grades_of_which_healthy_ones_are_the_most() -> None:
+def test_labels_follow_grades_and_healthy_eyes_are_the_most_frequent() -> None:
     data = load_task({"name": "synthetic_fundus", "image_size": 16, "train": 1200})
     assert data.train.grades is not None
     np.testing.assert_array_equal(data.train.labels, data.train.grades >= 2)
@@ -59,7 +59,7 @@ def test_labels_follow_grades_of_which_healthy_ones_are_the_most() -> None:
     assert 0.3 < data.train.labels.mean() < 0.45
 
 
-def test_no_patient_is_in_two_splits_and_two_eyes_mostly_agree() -> None:
+def test_no_patient_is_in_two_splits_and_both_eyes_mostly_have_the_same_grade() -> None:
     data = small(train=401, validation=200, test=200)
     groups = [set(split.patients.tolist()) for split in (data.train, data.validation, data.test)]
     assert not groups[0] & groups[1]
@@ -72,7 +72,7 @@ def test_no_patient_is_in_two_splits_and_two_eyes_mostly_agree() -> None:
 
 
 def short_vgg(channels: int) -> nn.Module:
-    """Seven convolutions and the concatenated global mean and max, written here to depend on no other part."""
+    """Seven convolutions with global mean and max pooling, defined here to be independent of the package."""
 
     class Net(nn.Module):
         def __init__(self) -> None:
@@ -98,7 +98,7 @@ def short_vgg(channels: int) -> nn.Module:
     return Net()
 
 
-def test_a_deterministic_small_vgg_learns_it_neither_at_once_nor_to_perfection() -> None:
+def test_a_small_deterministic_vgg_learns_it_gradually_and_imperfectly() -> None:
     torch.set_num_threads(1)
     data = load_task({"name": "synthetic_fundus"})
     mean, std = (torch.from_numpy(value)[:, None, None] for value in (data.mean, data.std))
