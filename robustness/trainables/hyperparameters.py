@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from robustness.errors import SearchSpaceError, unknown_name
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
-from robustness.trainables.classification.optimizers import OPTIMIZERS
+from robustness.trainables.optimizers import OPTIMIZERS
 from robustness.validation import shown
 
 

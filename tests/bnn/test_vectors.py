@@ -13,7 +13,7 @@ from robustness.bnn.models import mlp
 from robustness.bnn.network import Network
 from robustness.bnn.posteriors import GaussianPosterior, PointPosterior
 from robustness.bnn.priors import ScaleMixturePrior
-from robustness.trainables.classification.optimizers import make_optimizer
+from robustness.trainables.optimizers import make_optimizer
 
 
 def network(mixture: bool = False, point: bool = False) -> Network:

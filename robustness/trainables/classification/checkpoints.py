@@ -20,7 +20,7 @@ from torch import nn
 from robustness.errors import CheckpointError
 from robustness.files import replacing
 from robustness.plugins import trainable_name
-from robustness.trainables.classification.optimizers import JoinedOptimizer
+from robustness.trainables.optimizers import JoinedOptimizer
 from robustness.trial import EpochResult, Trial
 
 FORMAT = 2

@@ -26,9 +26,9 @@ from robustness.trainables.classification.devices import pick_device, to_device
 from robustness.trainables.classification.evaluation import auc, predict, scores
 from robustness.trainables.classification.gradient_noise import gradient_sd
 from robustness.trainables.classification.noise import StreamNoise
-from robustness.trainables.classification.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
 from robustness.trainables.classification.options import TrainingOptions, read_training
 from robustness.trainables.models import blueprint, check_model
+from robustness.trainables.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
 from robustness.trial import EpochResult, Trial
 
 STEPS_BETWEEN_CHECKS = 50

@@ -25,11 +25,11 @@ from robustness.streams import Streams
 from robustness.trainables.classification.checkpoints import epochs_of
 from robustness.trainables.classification.devices import pick_device
 from robustness.trainables.classification.noise import StreamNoise
-from robustness.trainables.classification.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
 from robustness.trainables.continual.measures import accuracy_measures
 from robustness.trainables.continual.options import LearningOptions, read_arm, read_learning, read_model, read_task
 from robustness.trainables.continual.tasks import CLASSES_PER_TASK, Examples, load_sequence
 from robustness.trainables.continual.tasks import Sequence as TaskSequence
+from robustness.trainables.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
 from robustness.trial import EpochResult, Trial
 
 
