@@ -28,14 +28,14 @@ SMALL = {"name": "synthetic_fundus", "image_size": 16, "train": 6, "validation":
         ({"name": "npz", "file": "/no/such.npz"}, "file '/no/such.npz' does not exist"),
     ],
 )
-def test_a_bad_task_is_one_line_that_names_the_culprit(options: dict[str, Any], message: str) -> None:
+def test_a_bad_task_gets_one_line_that_names_the_problem(options: dict[str, Any], message: str) -> None:
     with pytest.raises(TaskError) as caught:
         check_task(options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_right_task_passes_and_tells_its_size() -> None:
+def test_a_valid_task_passes_and_reports_its_image_size() -> None:
     check_task(SMALL)
     assert task_image_size(SMALL) == 16
 
@@ -44,7 +44,7 @@ def test_a_task_is_loaded_once() -> None:
     assert load_task(SMALL) is load_task(dict(reversed(SMALL.items())))
 
 
-def test_data_that_was_provided_is_given_back() -> None:
+def test_provided_data_is_returned() -> None:
     data = load_task(SMALL)
     options = {"name": "retinopathy", "folder": "/only/on/another/machine"}
     provide_task(options, data)
@@ -70,6 +70,6 @@ def test_channel_statistics_are_those_of_numpy() -> None:
     np.testing.assert_allclose(std, scaled.std(axis=0), rtol=1e-6)
 
 
-def test_a_constant_channel_is_not_divided_by_zero() -> None:
+def test_a_constant_channel_does_not_cause_a_division_by_zero() -> None:
     mean, std = channel_statistics(np.full((2, 3, 3, 1), 255, dtype=np.uint8))
     assert (mean[0], std[0]) == (1.0, 1.0)
