@@ -1,4 +1,4 @@
-"""Files written whole: a reader finds the previous file or the new one, never a part."""
+"""Atomic writes: a reader sees the previous file or the new one, never a partial one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import IO, Any
 
 @contextmanager
 def replacing(path: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """Open a draft beside `path`; it is synced and takes the place of `path` when the block ends without an error.
+    """Open a temporary file beside `path`, which is synced and replaces `path` when the block ends without an error.
 
-    `options` go to `open`. The folder is created if needed. After an error the draft is removed and `path` untouched.
+    `options` are passed to `open`. The folder is created if needed. After an error the temporary file is removed and
+    `path` is left as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.part")

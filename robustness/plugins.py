@@ -1,6 +1,6 @@
-"""Code that a study names: `package.module:name`, imported when it is needed.
+"""Code that a study names as `package.module:name`, imported when it is needed.
 
-Studies and executors reach trainables through here, by name, so that neither imports any of them.
+Studies and executors find trainables here by name, so that neither imports them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def find_object(name: str, setting: str) -> Any:
-    """Return the object called `package.module:name`; errors begin with the setting that named it."""
+    """Return the object called `package.module:name`; error messages start with `setting`."""
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
-        raise StudyFileError(f"{setting}: {name!r} is not of the form package.module:name")
+        raise StudyFileError(f"{setting}: must be package.module:name, found {name!r}")
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
@@ -38,7 +38,7 @@ def find_trainable(name: str) -> Trainable:
 
 
 def trainable_name(name: str) -> str:
-    """Return the name under which a trainable is stored: built-in ones have had longer names before."""
+    """Return the name under which a trainable is stored: its short name if `name` is a former, longer one."""
     short: str = _trainables().OLD_NAMES.get(name, name)
     return short
 
@@ -51,4 +51,5 @@ def make_importable(folder: Path) -> None:
 
 
 def _trainables() -> Any:
+    # Imported by name, because trainables themselves import this module and study.
     return importlib.import_module("robustness.trainables")

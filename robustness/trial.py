@@ -1,6 +1,6 @@
-"""What crosses to a worker (`Trial`) and what comes back (`EpochResult`): plain records, no torch, Ray or SQL.
+"""What is sent to a worker (`Trial`) and what comes back (`EpochResult`): plain records without torch, Ray or SQL.
 
-A trainable is any function `trial -> iterator of EpochResult`; see `robustness.trainables`.
+A trainable is a function `trial -> iterator of EpochResult`; see `robustness.trainables`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ DEFAULT_TRAINABLE = "classification"
 Status: TypeAlias = Literal[
     "planned", "running", "finished", "diverged", "out_of_memory", "timed_out", "failed", "pruned"
 ]
-"""`planned` and `running` trials are still to do; the others have ended and never run again by themselves."""
+"""`planned` and `running` trials are still to do; the others have ended and are rerun only on request."""
 
 PENDING: tuple[Status, ...] = ("planned", "running")
-"""Trials still to do; after a crash of the driver a `running` one starts again."""
+"""Trials still to do; a `running` trial starts again after a crash of the driver."""
 COUNTED: tuple[Status, ...] = ("finished", "diverged")
 """Trials that count towards the fractions."""
 NO_RESULT: tuple[Status, ...] = ("failed", "timed_out", "out_of_memory")
@@ -27,7 +27,7 @@ ENDED: tuple[Status, ...] = (*COUNTED, *NO_RESULT, "pruned")
 
 
 class TrialKey(NamedTuple):
-    """Which trial of a study: unique, ordered, and printed as `3/radial` or, for a later replicate, `3/radial/1`."""
+    """Identifies a trial within its study; printed as `3/radial` or, for a later replicate, `3/radial/1`."""
 
     configuration: int
     arm: str
@@ -39,7 +39,7 @@ class TrialKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """One training run: everything a worker needs, all of it picklable and small."""
+    """One training run: everything a worker needs, picklable and small."""
 
     study: str
     seed: int
@@ -58,10 +58,10 @@ class Trial:
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     metric: str = "validation_auc"
-    """The measure by which the study judges an epoch; higher is better."""
+    """The measure that the study judges an epoch by; higher is better."""
     trainable: str = DEFAULT_TRAINABLE
     checkpoint: str | None = None
-    """A file in which the trainable keeps its state between epochs, and from which it goes on if the file exists."""
+    """A file for the trainable's state between epochs; training resumes from it if it exists."""
 
     @property
     def key(self) -> TrialKey:
@@ -70,15 +70,15 @@ class Trial:
 
 @dataclass(frozen=True)
 class EpochResult:
-    """What one epoch of a trial showed."""
+    """The measurements of one epoch of a trial."""
 
     epoch: int
     """Counted from 1, pre-training included."""
     measures: Mapping[str, float]
-    """`validation_auc`, `nll`, `train_auc`, ... whatever the trainable measures; a NaN is kept as it is."""
+    """Whatever the trainable measures: `validation_auc`, `nll`, `train_auc`, ...; NaN is stored as NaN."""
     pretraining: bool = False
-    """A pre-training epoch is the same for every arm and never counts for an outcome."""
+    """Pre-training epochs are the same for every arm and never count towards an outcome."""
     seconds: float = 0.0
     """Wall time of the epoch, training and evaluation together."""
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """Series within the epoch (say, the loss of each step), kept as they come."""
+    """Series within the epoch, such as the loss of each step, stored unchanged."""

@@ -1,4 +1,4 @@
-"""Options from files: read into typed records, and refused in one line that names the key, the value and the fix."""
+"""Options from files, read into typed records; an error is one line with the key, the value and the fix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_options(
     *,
     strict: bool | None = None,
 ) -> _Options:
-    """Read a mapping into its typed record; raises `error` with one line that begins with the section's name.
+    """Read a mapping into its typed record; raises `error` with one line that starts with the section's name.
 
     A section of several words (`arm radial`) is followed by a comma, a key of the file (`training`) by a dot.
     """
@@ -33,16 +33,16 @@ def read_options(
 
 
 def first_fault(error: ValidationError, model: type[BaseModel], data: Any) -> str:
-    """The first fault in words, and how many more there are; an unknown key comes first, being most often misspelt."""
+    """Return one line on the first fault and the number of others; unknown keys come first, being mostly typos."""
     faults = error.errors(include_url=False)
     fault = min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
     path = _path(fault["loc"], data, fault["type"])
     places = {dotted(_path(each["loc"], data, each["type"])) for each in faults}
     more = f" (and {len(places) - 1} more in this file)" if len(places) > 1 else ""
-    return f"{dotted(path)}: {_words(fault, path, model)}{more}"
+    return f"{dotted(path)}: {_description(fault, path, model)}{more}"
 
 
-def _words(fault: Any, path: list[str | int], model: type[BaseModel]) -> str:
+def _description(fault: Any, path: list[str | int], model: type[BaseModel]) -> str:
     match fault["type"]:
         case "extra_forbidden":
             return unknown_name("key", path[-1], _fields_at(model, path[:-1]))
@@ -57,7 +57,7 @@ def _words(fault: Any, path: list[str | int], model: type[BaseModel]) -> str:
 
 
 def _path(location: tuple[str | int, ...], data: Any, kind: str) -> list[str | int]:
-    """The keys of the file on the way to a fault, without the names that pydantic gives to the parts of a union."""
+    """Return the path of keys to a fault, without pydantic's names for the members of a union."""
     path: list[str | int] = []
     for key in location:
         inside = (isinstance(data, Mapping) and key in data) or (
@@ -71,12 +71,12 @@ def _path(location: tuple[str | int, ...], data: Any, kind: str) -> list[str | i
 
 
 def _fields_at(model: type[BaseModel], path: list[str | int]) -> list[str]:
-    """The keys that the model at this place of the file has."""
+    """Return the keys of the model at this path."""
     for key in path:
         field = model.model_fields.get(str(key))
         kinds = [] if field is None else [field.annotation, *get_args(field.annotation)]
-        found = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
-        if found is None:
+        inner = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+        if inner is None:
             return []
-        model = found
+        model = inner
     return list(model.model_fields)

@@ -1,1 +1,1 @@
-"""Executors: what runs trials, in this process or on Ray, behind one small protocol."""
+"""Executors run trials, in this process or on Ray, behind one small protocol."""

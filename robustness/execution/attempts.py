@@ -1,4 +1,4 @@
-"""One attempt at a trial in this process: its epochs, then how it ended; no exception of the trial leaves here."""
+"""One attempt at a trial in this process: its epochs, then its ending. The trial's own exceptions never escape."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ _OUT_OF_MEMORY = (
     "not enough memory",
     "alloc_failed",
 )
-"""How CUDA, cuBLAS and the CPU allocator say in a `RuntimeError` that there is no memory left."""
+"""Substrings by which a `RuntimeError` from CUDA, cuBLAS or the CPU allocator is recognised as out of memory."""
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-"""Ray sets it for trials with a share of a GPU, and leaves it alone for those without."""
+"""Ray sets this variable for trials with a share of a GPU and leaves it unchanged for trials without one."""
 
 
 def attempt(trial: Trial, timeout: float | None = None) -> Iterator[EpochResult | Ending]:
-    """The epochs of one run of a trial and, last, its ending; between epochs the time is looked at."""
+    """Yield the epochs of one attempt at a trial, then its ending; the timeout is checked between epochs."""
     start = time.perf_counter()
     try:
         for result in find_trainable(trial.trainable)(trial):
             yield result
-            if trouble := _not_finite(result, trial.metric):
-                yield Ending("diverged", trouble, time.perf_counter() - start)
+            if reason := _divergence(result, trial.metric):
+                yield Ending("diverged", reason, time.perf_counter() - start)
                 return
             if timeout is not None and time.perf_counter() - start > timeout:
                 yield timed_out(timeout, time.perf_counter() - start)
                 return
     except Exception as error:
         ending = _ending_of(error, time.perf_counter() - start)
-        # The traceback holds the frames, and the frames the tensors, of the failed trial.
+        # The traceback would keep the failed trial's frames, and so its tensors, alive.
         error.__traceback__ = None
         yield ending
         return
@@ -67,7 +67,7 @@ def loads_task(trial: Trial) -> bool:
 
 
 def _known_trainable(trial: Trial) -> Trainable | None:
-    """Return the trial's trainable; None for one that cannot be imported, which the attempt then reports."""
+    """Return the trial's trainable, or None if it cannot be imported; the attempt then reports the error."""
     try:
         return find_trainable(trial.trainable)
     except Exception:
@@ -75,12 +75,12 @@ def _known_trainable(trial: Trial) -> Trainable | None:
 
 
 def timed_out(timeout: float, seconds: float) -> Ending:
-    """The ending of an attempt that took longer than it may."""
-    return Ending("timed_out", f"took longer than trial_timeout, {timeout:g} s", seconds, renew=True)
+    """Return the ending of an attempt that exceeded its timeout."""
+    return Ending("timed_out", f"took longer than trial_timeout ({timeout:g} s)", seconds, replace_worker=True)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that a device or the machine has no memory left, told without importing torch."""
+    """Whether an exception means that a device or the machine ran out of memory; does not import torch."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _OUT_OF_MEMORY)
@@ -91,24 +91,24 @@ def _ending_of(error: Exception, seconds: float) -> Ending:
         return Ending("diverged", str(error), seconds)
     text = "".join(traceback.format_exception(error))
     if is_out_of_memory(error):
-        return Ending("out_of_memory", text, seconds, renew=True)
-    # What the project refuses on purpose, say a missing file of a task, would be refused again.
-    refused = isinstance(error, RobustnessError)
-    return Ending("failed", text, seconds, again=not refused, renew=not refused)
+        return Ending("out_of_memory", text, seconds, replace_worker=True)
+    # The project's own errors, such as a missing data file, would only be raised again.
+    unexpected = not isinstance(error, RobustnessError)
+    return Ending("failed", text, seconds, retry=unexpected, replace_worker=unexpected)
 
 
-def _not_finite(result: EpochResult, metric: str) -> str | None:
-    """Why an epoch shows a diverged trial: a loss that is not finite, or the study's own measure not a number."""
+def _divergence(result: EpochResult, metric: str) -> str | None:
+    """Return why an epoch counts as diverged (a loss that is not finite, or a metric that is NaN), or None."""
     loss = result.measures.get("loss", 0.0)
     if not math.isfinite(loss):
         return f"the loss is {loss} in epoch {result.epoch}"
     if math.isnan(result.measures.get(metric, 0.0)):
-        return f"{metric} is not a number in epoch {result.epoch}"
+        return f"{metric} is NaN in epoch {result.epoch}"
     return None
 
 
 def use_threads(threads: int) -> int:
-    """Give torch this many threads if it is loaded; gives the number it had."""
+    """Set the number of torch threads if torch is loaded; return the previous number."""
     torch = sys.modules.get("torch")
     if torch is None:
         return threads
@@ -120,7 +120,7 @@ def use_threads(threads: int) -> int:
 
 @contextmanager
 def only_given_gpus(share: float) -> Iterator[None]:
-    """A block in which a trial that was given no GPU sees none, though the machine may have some."""
+    """Hide all GPUs within the block if the trial's share of a GPU is 0."""
     before = os.environ.get(VISIBLE)
     if not share:
         os.environ[VISIBLE] = ""
@@ -134,11 +134,11 @@ def only_given_gpus(share: float) -> Iterator[None]:
 
 
 def has_gpu(share: float) -> bool:
-    """Whether a trial with this share of a GPU has one in this process."""
+    """Whether a trial with this share of a GPU can use one in this process."""
     torch = sys.modules.get("torch")
     return share > 0 and torch is not None and bool(torch.cuda.is_available())
 
 
 def this_worker() -> str:
-    """`host:process id` of this process."""
+    """Return `host:process id` of this process."""
     return f"{socket.gethostname()}:{os.getpid()}"

@@ -9,17 +9,17 @@ from robustness.plugins import find_trainable
 from robustness.trial import Trial
 
 MOST_SHARES = 8
-"""More trials than this do not share a GPU: each has a CUDA context of its own, of about half a GB."""
+"""The most trials that share one GPU: each has its own CUDA context of about half a GB."""
 CONTEXT = 0.6e9
-"""Bytes that CUDA and torch take before the first tensor."""
+"""Bytes that CUDA and torch use before the first tensor."""
 USUAL_MEMORY = 16e9
-"""Bytes of a GPU that this process cannot ask, because it is in another machine of the cluster."""
+"""Assumed bytes of a GPU on another machine of the cluster, which this process cannot query."""
 SPARE = 1.3
-"""How much more than the estimate a trial is given, since an estimate that is short ends it."""
+"""Safety factor on the estimate: a trial whose estimate is too low runs out of memory."""
 
 
 def estimated_share(trial: Trial) -> float:
-    """The part 1/k of a GPU that holds the trial; 0 where there is no GPU, and 1 for a trial whose need is unknown."""
+    """Return the share 1/k of a GPU that the trial fits in; 0 without a GPU, 1 if the trial's need is unknown."""
     memory = _gpu_memory()
     if memory is None:
         return 0.0
@@ -28,13 +28,14 @@ def estimated_share(trial: Trial) -> float:
 
 
 def share_of(needed: float, memory: float) -> float:
-    """The smallest part 1/k of a GPU's memory that is enough; a whole GPU for a trial that no part holds."""
+    """Return the smallest sufficient share 1/k of a GPU's memory; 1 for a trial that needs more than half."""
     parts = int(memory // max(needed, 1.0))
     return 1.0 / min(max(parts, 1), MOST_SHARES)
 
 
 def _gpu_memory() -> float | None:
-    """Bytes of a GPU here; of a usual one if only the cluster has any; None if there is none."""
+    """Return the bytes of a local GPU, `USUAL_MEMORY` if only the cluster has GPUs, or None without any."""
+    # Only `gpu: auto` needs torch in the driver.
     import torch
 
     if torch.cuda.is_available():

@@ -24,10 +24,10 @@ from robustness.trial import EpochResult, Trial
 
 
 class InlineExecutor:
-    """Runs every trial in this very process, so `pdb` and print work."""
+    """Runs every trial in this process, so `pdb` and `print` work."""
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
-        # What is there before the first trial is not looked through again after each, which could take longer than it.
+        # Exclude existing objects from the collection after each trial, which could take longer than the trial itself.
         gc.freeze()
         try:
             self._run_all(trials, observer, terms, stop)
@@ -38,8 +38,9 @@ class InlineExecutor:
         for trial in trials:
             share = terms.share(trial)
             if needs_torch(trial) or share.gpu:
-                import torch  # noqa: F401  so that its threads are set before the trial, and its GPU is known
-            before = use_threads(share.threads)
+                # Lazy: other trials run without torch. Loaded here so that its threads are set and its GPU is known.
+                import torch  # noqa: F401
+            previous_threads = use_threads(share.threads)
             device = "gpu" if has_gpu(share.gpu) else "cpu"
             try:
                 with only_given_gpus(share.gpu):
@@ -47,7 +48,7 @@ class InlineExecutor:
                 if not ended:
                     return
             finally:
-                use_threads(before)
+                use_threads(previous_threads)
                 gc.collect()
             if stop():
                 return
@@ -57,10 +58,10 @@ class InlineExecutor:
 
     @staticmethod
     def _run(trial: Trial, observer: Observer, terms: Terms, stop: Callable[[], bool], device: str) -> bool:
-        """Run a trial to its end; False if it was given up because of `stop`."""
+        """Run a trial to its end; return False if `stop` made it be abandoned."""
         for number in range(1, terms.max_attempts + 1):
             observer.started(trial.key, number, Started(this_worker(), device))
-            begun = time.perf_counter()
+            start = time.perf_counter()
             ending: Ending | None = None
             events = _with_alarm(trial, terms.trial_timeout)
             for event in events:
@@ -68,25 +69,25 @@ class InlineExecutor:
                     reason = observer.epoch(trial.key, event)
                     if reason is not None:
                         events.close()
-                        ending = Ending("pruned", reason, time.perf_counter() - begun)
+                        ending = Ending("pruned", reason, time.perf_counter() - start)
                     elif stop():
                         return False
                 else:
                     ending = event
             if ending is None:
                 return False
-            if not ending.again or number == terms.max_attempts:
+            if not ending.retry or number == terms.max_attempts:
                 observer.ended(trial.key, ending)
                 return True
         return True
 
 
 class _Overdue(BaseException):
-    """Raised by the alarm; not an `Exception`, so that a trial cannot take it for one of its own."""
+    """Raised by the alarm; not an `Exception`, so that a trial's `except Exception` does not catch it."""
 
 
 def _with_alarm(trial: Trial, timeout: float | None) -> Generator[EpochResult | Ending]:
-    """The attempt, ended even inside an epoch when it is overdue, as far as Python code can be interrupted."""
+    """Yield the attempt's events; end it when it is overdue, even inside an epoch if Python code can be interrupted."""
     if timeout is None or threading.current_thread() is not threading.main_thread():
         yield from attempt(trial, timeout)
         return
@@ -109,10 +110,10 @@ def _alarm(seconds: float) -> Iterator[None]:
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise _Overdue
 
-    before = signal.signal(signal.SIGALRM, ring)
+    previous = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous)

@@ -1,8 +1,8 @@
-"""Executors: what runs the trials of a plan, here or on a cluster, behind one small protocol.
+"""The protocol of executors, which run the trials of a plan on this machine or on a cluster.
 
 `inline.py` runs trials one after another in this process, so a debugger works; `tune.py` runs them on Ray Tune.
-Both take trials from an iterator when there is room for one, run each up to `Terms.max_attempts` times, and tell an
-`Observer` what happened, always from the thread that called `run`. An executor knows nothing of the store.
+Both take the next trial from an iterator when there is room for it, run each up to `Terms.max_attempts` times, and
+report events to an `Observer`, always from the thread that called `run`. An executor knows nothing about the store.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from robustness.trial import EpochResult, Status, Trial, TrialKey
 
 @dataclass(frozen=True)
 class Share:
-    """What one trial takes of a machine; a GPU may be shared by whole parts, 1/k."""
+    """The resources of one trial; a GPU can be shared in parts of 1/k."""
 
     cpu: float = 1.0
     gpu: float = 0.0
     memory: float = 0.0
-    """Main memory in GB that is kept free for it; 0 is any."""
+    """RAM in GB reserved for the trial; 0 reserves none."""
 
     @property
     def threads(self) -> int:
-        """Torch threads of the trial: the same everywhere, because sums in another order give other numbers."""
+        """The trial's torch threads: the same on every machine, because the order of summation changes the numbers."""
         return max(1, int(self.cpu))
 
 
 def one_core(_trial: Trial) -> Share:
-    """The share of a trial that asks for nothing special."""
+    """Return the default share: one core and no GPU."""
     return Share()
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms on which every trial of a run is run."""
+    """Resources, retries and timeout of every trial in a run."""
 
     share: Callable[[Trial], Share] = one_core
     max_attempts: int = 3
-    """How often a trial is run that crashes or raises; out of memory, time-out and divergence are never tried again."""
+    """Attempts at a trial that crashes or raises; out of memory, timeout and divergence are never retried."""
     trial_timeout: float | None = None
-    """Seconds that one attempt may take."""
+    """The longest that one attempt may take, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Started:
     worker: str
     """`host:process id`."""
     device: str
-    """`cpu`, the GPUs by their numbers on that host, `gpu 0`, or `gpu` where the trial runs in this very process."""
+    """`cpu`; the GPUs by their index on that host, as in `gpu 0`; or `gpu` if the trial runs in this process."""
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,20 @@ class Ending:
     status: Status
     error: str | None = None
     seconds: float = 0.0
-    again: bool = False
-    """It crashed or raised: another attempt may go better."""
-    renew: bool = False
-    """The process must not run another trial: its memory or its state is not to be trusted."""
+    retry: bool = False
+    """The attempt crashed or raised, and another may succeed."""
+    replace_worker: bool = False
+    """The process must not run another trial, because its memory or state cannot be trusted."""
 
 
 class StartInterrupted(BaseException):
-    """SIGTERM came while an executor was being started; whoever listens for the signal has been told."""
+    """SIGTERM arrived while an executor was starting; the previous signal handler has already been called."""
 
 
 class Observer(Protocol):
-    """What an executor tells: for each trial `started`, then its epochs, then `ended`; `started` again for a retry.
+    """Receives a trial's events: `started`, then its epochs, then `ended`; a retry begins with `started` again.
 
-    What `epoch` gives is why the trial shall end here, as `pruned`; None lets it go on.
+    `epoch` returns the reason to end the trial here, as `pruned`, or None to continue.
     """
 
     def started(self, key: TrialKey, attempt: int, where: Started) -> None: ...
@@ -87,15 +87,15 @@ class Observer(Protocol):
 
 
 class Executor(Protocol):
-    """Runs trials until the iterator has no more, or until `stop()` says so: then what runs is given up, untold."""
+    """Runs trials until the iterator is exhausted or `stop()` is true; running trials are then abandoned unreported."""
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None: ...
 
     def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:
-        """What several runs can share, kept up for the length of a block; for trials like this first one."""
+        """Keep resources open that several runs can share, sized for trials like `first`."""
         ...
 
 
 def never() -> bool:
-    """The `stop` of a run that goes on to its end."""
+    """The `stop` of a run that continues to its end."""
     return False

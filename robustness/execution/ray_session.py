@@ -1,4 +1,4 @@
-"""Ray, quietly: a connection to a running cluster, or a local Ray that is started for one run and stopped after it."""
+"""Ray with its output silenced: a connection to a running cluster, or a local Ray started and stopped for one run."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _QUIET = {
     "TUNE_DISABLE_SIGINT_HANDLER": "1",
     "TUNE_PRINT_ALL_TRIAL_ERRORS": "0",
     "TUNE_WARN_THRESHOLD_S": "3600",
-    # Tune's own state is never what a resume depends on.
+    # Resuming never relies on Tune's own state.
     "TUNE_GLOBAL_CHECKPOINT_S": "1e9",
 }
 
 
 class RayError(RobustnessError):
-    """A Ray cluster that cannot be reached or started."""
+    """A Ray cluster cannot be reached or started."""
 
 
 @contextmanager
 def environment(values: dict[str, str]) -> Iterator[None]:
-    """Environment variables for the length of a block; what the user has set himself stays."""
+    """Set environment variables within the block; variables that are already set keep their values."""
     added = {name: value for name, value in values.items() if name not in os.environ}
     os.environ.update(added)
     try:
@@ -54,7 +54,7 @@ def environment(values: dict[str, str]) -> Iterator[None]:
 def connected(
     address: str | None = None, cpus: float | None = None, gpus: float | None = None, data_bytes: int = 0
 ) -> Iterator[None]:
-    """Ray for the length of a block: the one this process has, the cluster at `address`, or one started here."""
+    """Connect to Ray within the block: this process's own session, the cluster at `address`, or a new local Ray."""
     with environment(_QUIET):
         if ray.is_initialized():
             yield
@@ -66,16 +66,16 @@ def connected(
             ray.shutdown()
 
 
-def cluster(resource: str, otherwise: float = 0.0) -> float:
-    """How much of a resource the connected cluster has."""
+def cluster(resource: str, default: float = 0.0) -> float:
+    """Return the connected cluster's amount of a resource."""
     resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    return resources.get(resource, otherwise)
+    return resources.get(resource, default)
 
 
 def _check_reachable(address: str) -> None:
-    """Raise an OSError at once where nobody listens; Ray itself would try for minutes."""
+    """Raise an OSError at once if nothing listens at the address; Ray itself would retry for minutes."""
     if "://" in address:
-        raise OSError("give host:port of the head node, or auto; Ray client addresses have no Tune")
+        raise OSError("use host:port of the head node, or auto; Ray Tune does not run through a Ray client address")
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
@@ -85,7 +85,7 @@ def _start(address: str | None, cpus: float | None, gpus: float | None, data_byt
     for name in ("ray", "ray.tune", "ray.train"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     quiet: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
-    at_sigterm = signal.getsignal(signal.SIGTERM)
+    sigterm_handler = signal.getsignal(signal.SIGTERM)
     try:
         if address:
             _check_reachable(address)
@@ -100,16 +100,16 @@ def _start(address: str | None, cpus: float | None, gpus: float | None, data_byt
             **quiet,
         )
     except SystemExit:
-        # Ray takes SIGTERM for itself while it starts, and this is what it makes of it.
+        # While Ray starts, it handles SIGTERM itself by raising SystemExit.
         ray.shutdown()
-        if not callable(at_sigterm):
+        if not callable(sigterm_handler):
             raise
-        at_sigterm(signal.SIGTERM, None)
+        sigterm_handler(signal.SIGTERM, None)
         raise StartInterrupted from None
     except Exception as error:
         where = f"the Ray cluster at {address!r} cannot be reached" if address else "Ray cannot be started here"
         raise RayError(f"{where}: {error}") from error
     finally:
-        # Whoever started the run decides what SIGTERM means, not Ray.
+        # The caller decides how SIGTERM is handled, not Ray.
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, at_sigterm)
+            signal.signal(signal.SIGTERM, sigterm_handler)

@@ -1,4 +1,4 @@
-"""A task's data, once per node: arrays go through Ray's object store, memory-mapped files through the page cache."""
+"""One copy of a task's data per node: arrays in Ray's object store, memory-mapped files in the page cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _provided: set[ray.ObjectRef[Any]] = set()
 
 
 def share(task: Mapping[str, Any]) -> ray.ObjectRef[Any] | None:
-    """The task's arrays in the object store; None if they are memory-mapped, since a copy would fill the memory."""
+    """Put the task's arrays into the object store; None if they are memory-mapped, since a copy would fill the RAM."""
     data = load_task(task)
     if any(_is_mapped(array) for array in _arrays(data)):
         return None
@@ -23,13 +23,13 @@ def share(task: Mapping[str, Any]) -> ray.ObjectRef[Any] | None:
 
 
 def size(task: Mapping[str, Any]) -> int:
-    """Bytes of the arrays that `share` would put into the object store."""
+    """Return the bytes that `share` would put into the object store."""
     arrays = list(_arrays(load_task(task)))
     return 0 if any(map(_is_mapped, arrays)) else sum(array.nbytes for array in arrays)
 
 
 def provide(task: Mapping[str, Any], reference: ray.ObjectRef[Any]) -> None:
-    """Make this process's `load_task` give the shared arrays, read-only and without a copy."""
+    """Make `load_task` in this process return the shared arrays, read-only and without a copy."""
     if reference not in _provided:
         provide_task(task, ray.get(reference))
         _provided.add(reference)

@@ -1,7 +1,7 @@
 """Trials on Ray Tune: on this machine's cores and GPUs, or on a cluster's.
 
-Tune is handed one pending trial at a time, in the order of the plan, first in, first out. A retry is a new Tune trial,
-so Tune's own recovery, checkpoints and experiment state play no part.
+Tune gets one pending trial at a time, in the order of the plan (first in, first out). A retry is a new Tune trial, so
+Tune's own recovery, checkpoints and experiment state are not used.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,21 +32,21 @@ from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWork
 from robustness.trial import EpochResult, Trial
 
 _GRACE = 2.0
-"""Seconds beyond the time-out that a worker has to end by itself between two epochs, before it is killed."""
+"""Seconds after the timeout in which a worker can still end the trial between two epochs, before it is killed."""
 
 
 @dataclass
 class _Running:
-    """A trial that a worker has begun."""
+    """A trial that a worker has started."""
 
     assignment: Assignment
     tune_trial: TuneTrial
-    begun: float
-    overdue: bool = False
+    start: float
+    killed: bool = False
 
 
 class _Run:
-    """The state of one `TuneExecutor.run`: what is still to be handed out, what runs, what went wrong in the driver."""
+    """The state of one `TuneExecutor.run`: trials to hand out, running trials, and any error in the driver."""
 
     def __init__(
         self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool], share_data: bool
@@ -55,20 +56,20 @@ class _Run:
         self.terms = terms
         self.stop = stop
         self.share_data = share_data
-        self.again: deque[tuple[Trial, int]] = deque()
+        self.retries: deque[tuple[Trial, int]] = deque()
         self.handed_out: dict[str, Assignment] = {}
         self.running: dict[str, _Running] = {}
-        self.trouble: BaseException | None = None
+        self.error: BaseException | None = None
         self.stopping = False
         self._data: dict[str, ray.ObjectRef[Any] | None] = {}
         self._folder = str(Path.cwd())
         self._import_path = tuple(dict.fromkeys(str(Path(folder).resolve()) for folder in sys.path))
 
     def next(self) -> Assignment | None:
-        """The next attempt to hand to a worker: a retry before a new trial."""
+        """Return the next attempt to hand to a worker: retries come before new trials."""
         if self.stopping:
             return None
-        trial, number = self.again.popleft() if self.again else (next(self.trials, None), 1)
+        trial, number = self.retries.popleft() if self.retries else (next(self.trials, None), 1)
         if trial is None:
             return None
         share = self.terms.share(trial)
@@ -85,52 +86,52 @@ class _Run:
         return self._data[name]
 
     def guarded(self, work: Callable[[], None]) -> None:
-        """Do a part of the driver's work; what it raises ends the run cleanly instead of in the middle of Tune."""
+        """Do a part of the driver's work; an exception ends the run cleanly instead of inside Tune."""
         try:
             work()
         except BaseException as error:
-            self.trouble = self.trouble or error
+            self.error = self.error or error
             self.stopping = True
 
-    def begun(self, tune_trial: TuneTrial, where: Started) -> None:
+    def started(self, tune_trial: TuneTrial, where: Started) -> None:
         assignment = self.handed_out[tune_trial.trial_id]
         self.running[tune_trial.trial_id] = _Running(assignment, tune_trial, time.monotonic())
         if not self.stopping:
             self.guarded(lambda: self.observer.started(assignment.trial.key, assignment.number, where))
 
     def epoch(self, tune_id: str, result: EpochResult) -> bool:
-        """Tell an epoch; whether the observer wants the trial to end with it."""
+        """Report an epoch; return whether the observer ends the trial with it."""
         running = self.running.get(tune_id)
         if self.stopping or running is None:
             return False
-        wishes: list[str | None] = []
-        self.guarded(lambda: wishes.append(self.observer.epoch(running.assignment.trial.key, result)))
-        reason = wishes[0] if wishes else None
+        reasons: list[str | None] = []
+        self.guarded(lambda: reasons.append(self.observer.epoch(running.assignment.trial.key, result)))
+        reason = reasons[0] if reasons else None
         if reason is None:
             return False
-        self.ended(tune_id, Ending("pruned", reason, time.monotonic() - running.begun))
+        self.ended(tune_id, Ending("pruned", reason, time.monotonic() - running.start))
         return True
 
     def ended(self, tune_id: str, ending: Ending) -> None:
-        """Tell the end of a trial, or put it back if it may be tried again; a second word about it is not heard."""
+        """Report the end of a trial, or queue a retry if it may have one. Later events for it are ignored."""
         self.running.pop(tune_id, None)
         assignment = self.handed_out.pop(tune_id, None)
         if assignment is None or self.stopping:
             return
-        if ending.again and assignment.number < self.terms.max_attempts:
-            self.again.append((assignment.trial, assignment.number + 1))
+        if ending.retry and assignment.number < self.terms.max_attempts:
+            self.retries.append((assignment.trial, assignment.number + 1))
         else:
             self.guarded(lambda: self.observer.ended(assignment.trial.key, ending))
 
-    def look_at_clock(self) -> None:
-        """Kill workers that are overdue; on a stop, kill all: a worker in the midst of an epoch hears nothing."""
+    def kill_overdue(self) -> None:
+        """Kill overdue workers, or all of them on a stop: a worker cannot be told to stop in the middle of an epoch."""
         if not self.stopping:
             self.guarded(self._check_stop)
         for running in self.running.values():
             limit = running.assignment.timeout
-            late = limit is not None and time.monotonic() - running.begun > limit + _GRACE
-            if (late or self.stopping) and not running.overdue:
-                running.overdue = True
+            late = limit is not None and time.monotonic() - running.start > limit + _GRACE
+            if (late or self.stopping) and not running.killed:
+                running.killed = True
                 actor = running.tune_trial.temporary_state.ray_actor
                 if actor is not None:
                     ray.kill(actor)
@@ -140,21 +141,21 @@ class _Run:
 
 
 class _PlanSearcher(Searcher):
-    """Hands Tune the trials of the plan, lazily, so the driver holds only what runs and what has ended."""
+    """Hands the trials of the plan to Tune lazily, so the driver holds only running and ended trials."""
 
     def __init__(self, run: _Run) -> None:
         super().__init__(metric="done", mode="max")
         self._run = run
 
     def suggest(self, trial_id: str) -> dict[str, Any] | None:
-        found: list[Assignment | None] = []
-        self._run.guarded(lambda: found.append(self._run.next()))
-        if not found or found[0] is None:
-            # What is handed out may still come back to be tried again.
+        assignments: list[Assignment | None] = []
+        self._run.guarded(lambda: assignments.append(self._run.next()))
+        if not assignments or assignments[0] is None:
+            # Trials already handed out may still have to be retried.
             waiting = self._run.handed_out and not self._run.stopping
             return None if waiting else cast(dict[str, Any], Searcher.FINISHED)
-        self._run.handed_out[trial_id] = found[0]
-        return {ASSIGNMENT: found[0]}
+        self._run.handed_out[trial_id] = assignments[0]
+        return {ASSIGNMENT: assignments[0]}
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         pass
@@ -167,28 +168,28 @@ class _PlanSearcher(Searcher):
 
 
 class _FirstInFirstOut(FIFOScheduler):
-    """Tune's FIFO without its walk through all ended trials at every step, which is quadratic over a sweep."""
+    """Tune's FIFO scheduler without its scan of all ended trials at every step, which is quadratic over a sweep."""
 
     def choose_trial_to_run(self, tune_controller: Any) -> None:  # noqa: ARG002
-        # Tune goes on with its own queue of pending trials, which is in order.
+        # Tune then takes the next trial from its own queue of pending trials, which is in order.
         return None
 
 
 class _Messenger(tune.Callback):
-    """Passes starts and ends to the observer, in the driver; nothing is ever raised into Tune."""
+    """Passes starts and ends to the observer, in the driver; never raises into Tune."""
 
     def __init__(self, run: _Run) -> None:
         self._run = run
 
     def on_step_begin(self, **_: Any) -> None:  # type: ignore[override]
-        self._run.look_at_clock()
+        self._run.kill_overdue()
 
     def on_trial_result(self, trial: TuneTrial, result: dict[str, Any], **_: Any) -> None:  # type: ignore[override]
         event = result.pop(EVENT, None)
         if trial.trial_id not in self._run.handed_out:
             return
         if isinstance(event, Started):
-            self._run.begun(trial, event)
+            self._run.started(trial, event)
         elif isinstance(event, Ending):
             self._run.ended(trial.trial_id, event)
 
@@ -196,21 +197,21 @@ class _Messenger(tune.Callback):
         trial.config.pop(ASSIGNMENT, None)
 
     def on_trial_error(self, trial: TuneTrial, **_: Any) -> None:  # type: ignore[override]
-        """A worker died: killed because it was overdue, by the system, or with its node."""
+        """Handle the death of a worker: killed when overdue, killed by the system, or lost with its node."""
         running = self._run.running.get(trial.trial_id)
-        seconds = 0.0 if running is None else time.monotonic() - running.begun
-        if running is not None and running.overdue and running.assignment.timeout is not None:
+        seconds = 0.0 if running is None else time.monotonic() - running.start
+        if running is not None and running.killed and running.assignment.timeout is not None:
             self._run.ended(trial.trial_id, timed_out(running.assignment.timeout, seconds))
             return
         error = trial.get_pickled_error()
         text = f"the worker was lost: {error}" if error is not None else "the worker was lost"
-        self._run.ended(trial.trial_id, Ending("failed", text, seconds, again=True))
+        self._run.ended(trial.trial_id, Ending("failed", text, seconds, retry=True))
 
 
 class _Stopper(tune.Stopper):
-    """Passes epochs to the observer, who may end the trial, and ends Tune's run once the driver is stopping.
+    """Passes epochs to the observer, which may end the trial, and ends Tune's run once the driver is stopping.
 
-    Tune asks it before it tells the callbacks, and between two epochs a worker waits, so an ended one stops at once.
+    Tune calls it before the callbacks, while the worker waits for its next epoch, so a pruned trial stops at once.
     """
 
     def __init__(self, run: _Run) -> None:
@@ -224,12 +225,12 @@ class _Stopper(tune.Stopper):
         return self._run.stopping
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tune writes its experiment state, which nobody reads, with the stopper in it.
+        # Tune pickles the stopper into its experiment state, which is never read.
         return {}
 
 
 class TuneExecutor:
-    """Runs trials on Ray Tune, `workers` at once or as many as the resources allow."""
+    """Runs trials on Ray Tune, `workers` at a time or as many as the resources allow."""
 
     def __init__(
         self,
@@ -244,22 +245,22 @@ class TuneExecutor:
         self.share_data = share_data
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
-        """Run the trials; raises what the observer raised, after Tune has ended cleanly."""
+        """Run the trials; an exception of the observer is raised after Tune has ended cleanly."""
         first = next(trials, None)
         if first is None:
             return
-        run = _Run(_with(first, trials), observer, terms, stop, self.share_data)
+        run = _Run(chain((first,), trials), observer, terms, stop, self.share_data)
         try:
             with self.session(first, terms), _scratch_folder() as folder:
                 self._run(run, folder)
         except StartInterrupted:
             if not stop():
                 raise
-        if run.trouble is not None:
-            raise run.trouble
+        if run.error is not None:
+            raise run.error
 
     def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:
-        """Ray, connected or started for the length of a block."""
+        """Connect to Ray, or start it, within the block."""
         cores = None if self.workers is None else math.ceil(self.workers * terms.share(first).cpu)
         return connected(self.address, cores, self.gpus, self._data_bytes(first))
 
@@ -292,11 +293,6 @@ class TuneExecutor:
 
 def _name(trial: TuneTrial) -> str:
     return str(trial.trial_id)
-
-
-def _with(first: Trial, rest: Iterator[Trial]) -> Iterator[Trial]:
-    yield first
-    yield from rest
 
 
 def _scratch_folder() -> tempfile.TemporaryDirectory[str]:

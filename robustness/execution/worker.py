@@ -1,6 +1,6 @@
-"""The worker's side of the Ray Tune executor: a process that runs one trial after another, a report an epoch.
+"""The worker side of the Ray Tune executor: a process that runs one trial after another and reports every epoch.
 
-A report is a dictionary with one opaque value under `EVENT`: `Started` first, then `EpochResult`s, then `Ending`.
+A report is a dictionary with one opaque value under `EVENT`: first `Started`, then `EpochResult`s, then `Ending`.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ ASSIGNMENT = "assignment"
 
 
 class WorkerSpent(Exception):
-    """Raised after a trial's last report so that Tune starts a new process in place of this one."""
+    """Raised after a trial's last report so that Tune replaces this process by a new one."""
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """One attempt at one trial, as it goes to a worker inside Tune's `config`."""
+    """One attempt at a trial, as sent to a worker inside Tune's `config`."""
 
     trial: Trial
     number: int
-    """Counted from 1: which attempt this is."""
+    """The number of the attempt, counted from 1."""
     share: Share
     timeout: float | None
     data: ray.ObjectRef[Any] | None
-    """The task's arrays in Ray's object store, or nothing where each node reads them from its disk."""
+    """The task's arrays in Ray's object store, or None if each node reads them from disk."""
     import_path: tuple[str, ...]
-    """Folders from which the driver imports, so that a user's own trainable is found."""
+    """The driver's import path, so that workers find a user's own trainable."""
     folder: str
-    """The driver's working folder, from which a study's relative paths are meant."""
+    """The driver's working directory, to which a study's relative paths refer."""
 
     def __str__(self) -> str:
-        # Tune writes its trials' configuration into names of folders and files.
+        # Tune uses the configuration of a trial in folder and file names.
         return f"{self.trial.key}#{self.number}".replace("/", "-")
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Assignment:
-        # Tune copies a configuration several times for each trial; this one never changes.
+        # Tune copies the configuration several times per trial; this one is immutable.
         return self
 
 
 class TrialWorker(tune.Trainable):
-    """A Tune trainable that is used again for the next trial; a call of `step` is an epoch."""
+    """A Tune trainable that is reused for the next trial; one call of `step` is one epoch."""
 
     def setup(self, config: dict[str, Any]) -> None:
         assignment: Assignment = config[ASSIGNMENT]
@@ -63,7 +63,8 @@ class TrialWorker(tune.Trainable):
             if folder not in sys.path:
                 sys.path.append(folder)
         if needs_torch(assignment.trial):
-            import torch  # noqa: F401  once, before the first trial's clock runs
+            # Lazy: other trials run without torch. Loaded here, before the first trial's clock starts.
+            import torch  # noqa: F401
         gc.collect()
         gc.freeze()
         self._begin(assignment)
@@ -83,14 +84,14 @@ class TrialWorker(tune.Trainable):
         event = next(self._events)
         if not isinstance(event, Ending):
             return {EVENT: event}
-        self._spent = event.renew
-        return {EVENT: event, "done": not event.renew}
+        self._spent = event.replace_worker
+        return {EVENT: event, "done": not event.replace_worker}
 
     def cleanup(self) -> None:
         self._events = iter(())
 
     def get_auto_filled_metrics(self, *_: Any, **__: Any) -> dict[str, Any]:
-        # Tune would send the whole configuration and ten facts of its own with every report.
+        # By default Tune sends the whole configuration and ten fields more with every report.
         return {"trial_id": self.trial_id}
 
     @classmethod
@@ -103,22 +104,22 @@ class TrialWorker(tune.Trainable):
 def _events(assignment: Assignment) -> Iterator[Started | EpochResult | Ending]:
     gpus = sorted(str(gpu) for gpu in ray.get_runtime_context().get_accelerator_ids().get("GPU", ()))
     yield Started(this_worker(), f"gpu {','.join(gpus)}" if gpus else "cpu")
-    # Tune moves to a folder of its own for each trial. On another machine the driver's may not exist.
+    # Tune changes to a new folder for each trial. On another machine the driver's folder may not exist.
     with suppress(OSError):
         os.chdir(assignment.folder)
     use_threads(assignment.share.threads)
-    _take_share_of_gpu(assignment.share.gpu)
+    _limit_gpu_memory(assignment.share.gpu)
     try:
         if assignment.data is not None:
             provide(assignment.trial.task, assignment.data)
     except Exception as error:
-        yield Ending("failed", f"the task's data did not reach the worker: {error}", again=True, renew=True)
+        yield Ending("failed", f"the task's data did not reach the worker: {error}", retry=True, replace_worker=True)
         return
     with only_given_gpus(assignment.share.gpu):
         yield from attempt(assignment.trial, assignment.timeout)
 
 
-def _take_share_of_gpu(share: float) -> None:
-    """Keep a trial within its part of the GPU's memory, so that its neighbour does not run out."""
+def _limit_gpu_memory(share: float) -> None:
+    """Limit a trial to its share of the GPU's memory, so that the trials beside it do not run out."""
     if share < 1 and has_gpu(share):
         sys.modules["torch"].cuda.set_per_process_memory_fraction(share)

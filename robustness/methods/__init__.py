@@ -1,6 +1,6 @@
-"""The methods under comparison, a module each with a record `METHOD`; importing them does not import torch.
+"""The methods under comparison: each module has a record `METHOD`, and importing it does not import torch.
 
-A user's own method is a `Method` that a study names as `package.module:name`.
+A user's own method is a `Method` that a study refers to as `package.module:name`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from robustness.validation import read_options
 
 _SHARED = ("method", "variational")
 METHODS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name not in _SHARED))
-"""The bundled methods: every module of this package but those that methods share."""
+"""The bundled methods: every module of this package except the shared ones."""
 
 
 def find_method(name: str) -> Method:
-    """Return a bundled method by its name, or a user's own by `package.module:name`."""
+    """Return a bundled method by name, or a user's own by `package.module:name`."""
     if ":" not in name:
         if name not in METHODS:
             raise MethodError(unknown_name("arm", name, METHODS))

@@ -1,6 +1,6 @@
-"""Deep ensembles (Lakshminarayanan et al. 2017): networks from different starts that predict together.
+"""Deep ensembles (Lakshminarayanan et al. 2017): networks with different initial weights, averaged in prediction.
 
-The members see the same minibatches, as every arm of a pair does; their initial weights are their own.
+All members see the same minibatches, as all arms of a pair do.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ class EnsembleOptions(Options):
     """The options of `deep_ensemble`."""
 
     members: int = Field(default=3, ge=1)
-    """How many networks there are."""
+    """The number of networks."""
 
 
 def members(setting: Setting) -> list[bnn.Network]:
-    """Networks of point weights."""
+    """Networks with point weights."""
     return [setting.network(bnn.PointPosterior, member=index) for index in range(setting.options.members)]
 
 

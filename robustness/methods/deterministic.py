@@ -1,4 +1,4 @@
-"""An ordinary network, one value for each weight: shows which configurations can learn at all."""
+"""An ordinary network with one value per weight: a baseline that shows which configurations can learn at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from robustness.methods.method import Method, Setting
 
 
 def members(setting: Setting) -> list[bnn.Network]:
-    """A network of point weights; a `weight_decay` in the configuration goes to the optimiser."""
+    """A network with point weights; the optimiser applies the configuration's `weight_decay`, if any."""
     return [setting.network(bnn.PointPosterior)]
 
 

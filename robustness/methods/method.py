@@ -1,4 +1,4 @@
-"""What a method is: how to build its networks, and where it departs from the study's training."""
+"""The record of a method: how to build its networks, and how its training departs from the study's."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class Options(BaseModel):
-    """The options of a method that has none; those of others are subclasses with documented fields."""
+    """The options of a method without options; other methods subclass it with documented fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class TrainingTerms(Protocol):
-    """What a method may know of the study's training, whichever trainable trains it."""
+    """The part of a study's training options that a method may use, whichever trainable trains it."""
 
     @property
     def epochs(self) -> int: ...
@@ -43,7 +43,7 @@ class TrainingTerms(Protocol):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a method builds its networks from: all of it the same for every arm but the options."""
+    """What a method builds its networks from; only the options differ between arms."""
 
     blueprint: bnn.Blueprint
     hyperparameters: Mapping[str, Any]
@@ -53,13 +53,13 @@ class Setting:
     streams: Streams
 
     def hyperparameter(self, name: str) -> float:
-        """A number of the drawn configuration that the method cannot do without."""
+        """Return a hyperparameter that the method requires."""
         if name not in self.hyperparameters:
-            raise MethodError(f"the configuration has no {name!r}, which this arm needs: give it in the search space")
+            raise MethodError(f"the configuration has no {name!r}, which this arm needs: add it to the search space")
         return float(self.hyperparameters[name])
 
     def initial_means(self, member: int) -> Callable[[int], torch.Generator]:
-        """The stream of each layer's initial means; member 0 of every arm starts from the same ones."""
+        """Return each layer's random stream for its initial means; member 0 of every arm starts from the same means."""
         return lambda layer: self.streams.torch("initialisation", layer + member * bnn.LAYERS_APART)
 
     def network(
@@ -69,7 +69,7 @@ class Setting:
         member: int = 0,
         dropout_rate: float = 0.0,
     ) -> bnn.Network:
-        """A network whose layers' posteriors are made from initial means [D] and normalisation groups."""
+        """Build a network, making each layer's posterior from initial means [D] and normalisation groups."""
         make: MakePosterior = posterior
         if self.training.grouping == "layer":
 
@@ -85,11 +85,11 @@ class Schedule:
 
     pretrain_epochs: int
     patience: int | None = None
-    """Stop after so many epochs without a better metric; None trains to the end."""
+    """Stop after this many epochs without an improved metric; None trains to the end."""
 
 
 def follow_the_study(training: TrainingTerms, options: Any) -> Schedule:  # noqa: ARG001
-    """The schedule of a method that trains as the study says."""
+    """Return the schedule of a method that trains exactly as the study says."""
     return Schedule(training.pretrain_epochs)
 
 
@@ -98,9 +98,9 @@ class Method:
     """A method under comparison."""
 
     members: Callable[[Setting], list[bnn.Network]]
-    """Builds its networks: one, or the members of an ensemble."""
+    """Builds its network, or the members of an ensemble."""
     options: type[BaseModel] = Options
     schedule: Callable[[TrainingTerms, Any], Schedule] = follow_the_study
     kl_weight: Callable[[TrainingTerms, Any], float] = lambda training, _: training.kl_weight
     needs: tuple[str, ...] = ()
-    """Hyperparameters that the search space must give, or the options replace."""
+    """Hyperparameters that must be in the search space, or set as options of the arm."""

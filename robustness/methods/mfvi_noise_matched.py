@@ -1,4 +1,4 @@
-"""A control: mean-field that starts with radial's noise per weight, sigma_0 / sqrt(D), and is free from then on."""
+"""A control: mean-field that starts with radial's noise per weight, sigma_0 / sqrt(D), and then trains freely."""
 
 from __future__ import annotations
 

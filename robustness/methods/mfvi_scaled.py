@@ -1,4 +1,4 @@
-"""A control: mean-field with w = mu + (sigma / sqrt(D)) eps all through training: radial without its shared radius."""
+"""A control: mean-field with w = mu + (sigma / sqrt(D)) eps throughout training: radial without the shared radius."""
 
 from __future__ import annotations
 

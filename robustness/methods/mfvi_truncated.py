@@ -1,4 +1,4 @@
-"""Mean-field whose draws are truncated: a biased gradient with less noise, as in the paper's further experiment."""
+"""Mean-field with truncated draws: a biased but less noisy gradient, as in a further experiment of the paper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TruncatedOptions(VariationalOptions):
     """The options of `mfvi_truncated`."""
 
     threshold: float = Field(default=1.0, gt=0)
-    """Base noise beyond this many standard deviations is drawn again; a configuration's `threshold` comes first."""
+    """Noise beyond this many standard deviations is redrawn; a configuration's `threshold` takes precedence."""
 
 
 def members(setting: Setting) -> list[bnn.Network]:

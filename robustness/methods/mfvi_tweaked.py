@@ -1,4 +1,4 @@
-"""Mean-field with the tweaks that make it train: means pre-trained, a tiny initial variance, early stopping."""
+"""Mean-field with the tweaks that make it train: pre-trained means, a tiny initial variance, early stopping."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class TweakedOptions(VariationalOptions):
     """The options of `mfvi_tweaked`."""
 
     initial_variance: float = Field(default=1e-6, gt=0)
-    """The variance of each weight at the start, whatever rho the configuration has."""
+    """The initial variance of each weight, regardless of the configuration's `initial_rho`."""
     pretrained_share: float = Field(default=1 / 3, ge=0, lt=1)
-    """The share of the epochs that train the means alone, unless `pretrain_epochs` says how many."""
+    """The fraction of the epochs that train only the means, unless `pretrain_epochs` is set."""
     patience: int = Field(default=10, ge=1)
-    """Training stops after so many epochs without a better metric."""
+    """Training stops after this many epochs without an improved metric."""
 
 
 def members(setting: Setting) -> list[bnn.Network]:
-    """A network with a Gaussian posterior that starts almost at a point."""
+    """A network with a Gaussian posterior that starts almost as a point."""
     options: TweakedOptions = setting.options
     rho = (
         float(bnn.inverse_softplus(math.sqrt(options.initial_variance)))
@@ -35,11 +35,10 @@ def members(setting: Setting) -> list[bnn.Network]:
 
 
 def schedule(training: TrainingTerms, options: Any) -> Schedule:
-    """A third of the epochs for the means by default, and early stopping after them."""
-    given: int | None = options.pretrain_epochs
-    epochs = (
-        max(training.pretrain_epochs, round(options.pretrained_share * training.epochs)) if given is None else given
-    )
+    """Pre-train the means for a third of the epochs by default, then stop early."""
+    epochs: int | None = options.pretrain_epochs
+    if epochs is None:
+        epochs = max(training.pretrain_epochs, round(options.pretrained_share * training.epochs))
     return Schedule(min(epochs, training.epochs - 1), options.patience)
 
 

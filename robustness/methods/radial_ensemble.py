@@ -1,4 +1,4 @@
-"""An ensemble of radial networks, each from its own start and with its own noise."""
+"""An ensemble of radial networks with different initial weights and different noise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class RadialEnsembleOptions(VariationalOptions):
     """The options of `radial_ensemble`."""
 
     members: int = Field(default=3, ge=1)
-    """How many networks there are."""
+    """The number of networks."""
 
 
 def members(setting: Setting) -> list[bnn.Network]:

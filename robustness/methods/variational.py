@@ -1,4 +1,4 @@
-"""What the variational methods share: their options, their priors and the start of their scales."""
+"""Shared by the variational methods: their options, priors and initial scales."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from robustness.methods.method import Method, Options, Schedule, Setting, Traini
 
 
 class VariationalOptions(Options):
-    """Options that every variational method takes; left out, the study's training and search space decide."""
+    """Options of every variational method; by default the study's training and search space apply."""
 
     initial_rho: float | None = None
-    """Where every rho starts, in place of the configuration's."""
+    """The initial value of every rho, instead of the configuration's."""
     prior: Literal["gaussian", "scale_mixture"] = "gaussian"
-    """The prior: a Gaussian, or Blundell et al.'s mixture of two."""
+    """The prior: a Gaussian, or the mixture of two Gaussians of Blundell et al."""
     prior_scale: float = Field(default=1.0, gt=0)
     """The Gaussian prior's standard deviation, or the mixture's wider one."""
     tight_prior: bool = False
-    """Divide the prior's scale by sqrt(D), D being the number of weights in a layer."""
+    """Divide the prior's scale by sqrt(D), where D is the number of weights in the layer."""
     mixture_share: float = Field(default=0.5, gt=0, lt=1)
-    """The mixture's weight of the wider Gaussian."""
+    """The weight of the wider Gaussian in the mixture."""
     mixture_narrow: float = Field(default=math.exp(-6), gt=0)
     """The mixture's narrower standard deviation."""
     kl_weight: float | None = Field(default=None, ge=0)
-    """The factor on the KL, in place of the study's."""
+    """The factor on the KL term, instead of the study's."""
     pretrain_epochs: int | None = Field(default=None, ge=0)
-    """Epochs that train the means alone, in place of the study's."""
+    """Epochs that train only the means, instead of the study's."""
 
 
 def initial_rho(setting: Setting) -> float:
-    """The rho at which the study starts this trial."""
-    given: float | None = setting.options.initial_rho
-    return setting.hyperparameter("initial_rho") if given is None else given
+    """Return the initial rho of this trial: the arm's option, or the configuration's value."""
+    rho: float | None = setting.options.initial_rho
+    return setting.hyperparameter("initial_rho") if rho is None else rho
 
 
 def make_prior(setting: Setting) -> Callable[[bnn.Posterior], bnn.Prior]:
-    """The prior of a layer, by the method's options."""
+    """Return a function that builds a layer's prior from the method's options."""
     options: VariationalOptions = setting.options
 
     def prior(posterior: bnn.Posterior) -> bnn.Prior:
@@ -53,19 +53,19 @@ def make_prior(setting: Setting) -> Callable[[bnn.Posterior], bnn.Prior]:
 
 
 def variational_schedule(training: TrainingTerms, options: Any) -> Schedule:
-    """The study's schedule, with the method's own number of pre-training epochs if it has one."""
-    given: int | None = options.pretrain_epochs
-    return Schedule(training.pretrain_epochs if given is None else min(given, training.epochs))
+    """Return the study's schedule, with the arm's number of pre-training epochs if it sets one."""
+    epochs: int | None = options.pretrain_epochs
+    return Schedule(training.pretrain_epochs if epochs is None else min(epochs, training.epochs))
 
 
 def variational_kl_weight(training: TrainingTerms, options: Any) -> float:
-    """The study's factor on the KL, or the method's own."""
-    given: float | None = options.kl_weight
-    return training.kl_weight if given is None else given
+    """Return the factor on the KL term: the arm's option, or the study's."""
+    weight: float | None = options.kl_weight
+    return training.kl_weight if weight is None else weight
 
 
 def variational_method(
     members: Callable[[Setting], list[bnn.Network]], options: type[VariationalOptions] = VariationalOptions
 ) -> Method:
-    """A method that starts at the configuration's rho and trains as the study and its options say."""
+    """Return a method that needs `initial_rho` and reads KL weight and pre-training from its options or the study."""
     return Method(members, options, variational_schedule, variational_kl_weight, needs=("initial_rho",))

@@ -1,1 +1,1 @@
-"""Study files: read, checked, and from then on a frozen record."""
+"""Study files: read, checked and turned into a frozen record."""

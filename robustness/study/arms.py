@@ -1,4 +1,4 @@
-"""The arms of a study: which methods are compared, under which names."""
+"""The arms of a study: the methods under comparison and their labels."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Arm:
     label: str
     """Its name in the study, the store and the report."""
     method: str
-    """A bundled method, or `package.module:name`; for a user's own trainable, whatever that understands."""
+    """A bundled method or `package.module:name`; for a user's own trainable, any name that it understands."""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_arms(entries: Sequence[str | Mapping[str, Any]]) -> tuple[Arm, ...]:
-    """The arms that a study lists: `mfvi`, or `{name: label, method: mfvi, initial_rho: -6}`."""
+    """Return the arms of a study, each listed as `mfvi` or `{name: label, method: mfvi, initial_rho: -6}`."""
     arms: list[Arm] = []
     for position, entry in enumerate(entries):
         arm = _read_arm(entry, f"arms.{position}")
@@ -42,15 +42,15 @@ def _read_arm(entry: str | Mapping[str, Any], place: str) -> Arm:
     method = entry.get("method", entry.get("name"))
     if method is None:
         raise StudyFileError(f"{place}: needs a name or a method, found {shown(dict(entry))}")
-    # A user's own `package.module:name` is shown by its name.
+    # The label of a user's own `package.module:name` is `name`.
     label = str(entry.get("name", method.rpartition(":")[2]))
     check_label(label, f"{place}.name")
     return Arm(label, method, {key: value for key, value in entry.items() if key not in ("name", "method")})
 
 
 def check_label(label: str, place: str) -> None:
-    """Raise unless a label can stand in a line, a table and a file's name."""
+    """Raise unless a label can be used in a line of text, a table and a file name."""
     if not label or label != label.strip() or not label.isprintable() or len(label) > LONGEST_LABEL:
         raise StudyFileError(f"{place}: must be 1 to {LONGEST_LABEL} printable characters, found {shown(label)}")
     if "/" in label or "\\" in label or label.startswith("."):
-        raise StudyFileError(f"{place}: must have no / or \\ in it and not begin with a dot, found {shown(label)}")
+        raise StudyFileError(f"{place}: must have no / or \\ in it and not start with a dot, found {shown(label)}")

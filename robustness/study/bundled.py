@@ -1,4 +1,4 @@
-"""Where study files and search spaces are found: by path, or by name among those that come with the package."""
+"""Find study files and search spaces by path, or by name among the bundled ones."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled(kind: str) -> Path:
-    """The folder of the bundled `studies` or `search_spaces`: in the source tree, or else in the installed package."""
+    """Return the folder of bundled `studies` or `search_spaces`, in the source tree or the installed package."""
     tree = _PACKAGE.parent
     return tree / kind if (tree / "pyproject.toml").is_file() else _PACKAGE / "bundled" / kind
 
 
 def bundled_names(kind: str) -> list[str]:
-    """The names of the bundled `studies` or `search_spaces`."""
+    """Return the names of the bundled `studies` or `search_spaces`."""
     return sorted(path.stem for path in bundled(kind).glob("*.yaml"))
 
 
 def find_study(name_or_path: str) -> Path:
-    """The file of a study: an existing path, or a bundled study's name."""
+    """Return the file of a study, given its path or the name of a bundled study."""
     return _find(name_or_path, Path(), "studies", "study", StudyFileError)
 
 
 def find_space(name_or_path: str, folder: Path) -> Path:
-    """The file of a search space: a path seen from the study's folder, or a bundled space's name."""
+    """Return the file of a search space, given a path relative to the study's folder or a bundled name."""
     return _find(name_or_path, folder, "search_spaces", "search space", SearchSpaceError)
 
 
@@ -43,9 +43,9 @@ def _find(name_or_path: str, folder: Path, kind: str, words: str, error: type[Ro
                 raise error(f"{path}: is a folder, not a {words} file")
             return path
     except (OSError, ValueError):
-        raise error(f"{name_or_path[:200]!r}: no file can have this name") from None
+        raise error(f"{name_or_path[:200]!r}: is not a valid file name") from None
     if name_or_path in bundled_names(kind):
         return bundled(kind) / f"{name_or_path}.yaml"
     raise error(
-        f"{unknown_name(words, name_or_path, bundled_names(kind))}; a file of your own is given as a path to .yaml"
+        f"{unknown_name(words, name_or_path, bundled_names(kind))}; for your own file give a path ending in .yaml"
     )

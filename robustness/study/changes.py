@@ -1,4 +1,4 @@
-"""What changed between two forms of a study: whether it was only extended, or else what differs, key by key."""
+"""Compare two versions of a study: whether the new one only extends the old one, and which keys differ."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from robustness.errors import shown
 
 NOT_DECISIVE = ("description", "resources", "reference", "stop", "compare_with")
-"""The keys that decide no result: they may change between two runs of a study."""
+"""Keys that do not affect results and may change between two runs of a study."""
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Every key that decides results and is not the same, with both values: `training.epochs: 12, now 20`."""
+    """Return every differing key that affects results, with both values: `training.epochs: 12, now 20`."""
     return _differences(_deciding(old), _deciding(new), "")
 
 
 def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the new document is the old one with more configurations, replicates, arms or runs, or the same of each.
+    """Whether the new document is the old one with the same or more configurations, replicates, arms or runs.
 
-    Which final models are trained may change: each is kept under the number of the run that it comes from. Winners may
-    come to be trained on more replicates, and so may which values have fewer of them.
+    The choice of final models may change, because each is stored under the number of the run that it comes from. The
+    winners' number of replicates may grow, and `winners.fewer` may change.
     """
     before, after = _deciding(old), _deciding(new)
     for document in (before, after):
@@ -42,14 +42,14 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     sampling_before, sampling_after = dict(before.pop("sampling", {})), dict(after.pop("sampling", {}))
     for key in ("configurations", "replicates"):
         less, more = sampling_before.pop(key, None), sampling_after.pop(key, None)
-        # A grid without a number of configurations has all of them.
+        # A grid without a number of configurations includes all of them.
         if more is not None and (less is None or more < less):
             return False
     return before == after and sampling_before == sampling_after
 
 
 def _deciding(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides results, with the arms by label, since their order decides nothing."""
+    """Return the keys that affect results, with the arms by label because their order does not matter."""
     kept = {key: value for key, value in document.items() if key not in NOT_DECISIVE}
     kept["arms"] = {arm["label"]: arm for arm in document.get("arms", [])}
     return kept
@@ -60,20 +60,20 @@ _ABSENT = object()
 
 def _differences(old: Any, new: Any, path: str) -> list[str]:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        found: list[str] = []
+        lines: list[str] = []
         for key in [*old, *(key for key in new if key not in old)]:
             place = f"{path}.{key}" if path else str(key)
-            found += _differences(old.get(key, _ABSENT), new.get(key, _ABSENT), place)
-        return found
+            lines += _differences(old.get(key, _ABSENT), new.get(key, _ABSENT), place)
+        return lines
     if old is _ABSENT:
-        return [f"{path}: not there before, now {shown(new)}"]
+        return [f"{path}: not set before, now {shown(new)}"]
     if new is _ABSENT:
-        return [f"{path}: {shown(old)}, now gone"]
+        return [f"{path}: {shown(old)}, now removed"]
     same = _same_number(old, new) or (old == new and type(old) is type(new))
     return [] if same else [f"{path}: {shown(old)}, now {shown(new)}"]
 
 
 def _same_number(old: Any, new: Any) -> bool:
-    """1 and 1.0 are the same, as they may become in a database; 1 and true are not."""
+    """Whether both are the same number: a database may turn 1 into 1.0, but 1 and true differ."""
     numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (old, new))
     return numbers and old == new

@@ -1,4 +1,4 @@
-"""Checks across the sections of a study; what belongs to one trainable is checked by that trainable."""
+"""Checks across the sections of a study; each trainable checks its own sections."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from robustness.space.options import Constant, Range
 from robustness.study.study import Study
 from robustness.tasks import TASKS
 
-PRUNING_PLACE = (
-    "belongs under `search`; the trials of a sweep are pairs, which are only compared fairly when both run to their end"
-)
+PRUNING_PLACE = "belongs under `search`; a sweep compares pairs of trials, which is only fair if both run to the end"
 
 
 def check_study(study: Study, check_data: bool) -> Study:
-    """Return the study with its trainable's defaults filled in; raises a `RobustnessError` of one line if it is bad."""
+    """Return the study with its trainable's defaults filled in; raises a one-line `RobustnessError` if invalid."""
     _check_compared(study)
     _check_search(study)
     _check_winners(study)
@@ -24,11 +22,11 @@ def check_study(study: Study, check_data: bool) -> Study:
     except RobustnessError:
         raise
     except Exception as error:
-        # A user's module runs when it is imported, and anything may go wrong in it.
+        # Importing a user's module runs its code, which may raise anything.
         raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
     if study.outcomes.learned_nothing.below is None and trainable.untrained is None:
         raise StudyFileError(
-            f"outcomes.learned_nothing: chance level is not known for the trainable {study.trainable!r}; "
+            f"outcomes.learned_nothing: the chance level of the trainable {study.trainable!r} is unknown; "
             "set {below: number}"
         )
     metric = study.outcomes.metric
@@ -40,7 +38,7 @@ def check_study(study: Study, check_data: bool) -> Study:
 
 
 def has_own_code(study: Study) -> bool:
-    """Whether the study names a user's trainable, task or method, whose module may lie beside its file."""
+    """Whether the study names a user's own trainable, task or method, whose module may lie beside the study file."""
     task = study.task.get("name")
     own_task = isinstance(task, str) and task not in TASKS
     return own_task or ":" in study.trainable or any(":" in arm.method for arm in study.arms)
@@ -53,12 +51,12 @@ def _check_compared(study: Study) -> None:
 
 
 def _check_device(study: Study) -> None:
-    """Raise if trials are to train on a GPU but are not given one."""
+    """Raise if trials should train on a GPU but have no share of one."""
     device = study.training.get("device")
     if str(device).startswith("cuda") and study.resources.gpu == 0:
         raise StudyFileError(
-            f"training.device: is {shown(device)}, but a trial sees only the GPUs that it is given, and resources.gpu "
-            "is 0: set that to 1, or to a share such as 0.5"
+            f"training.device: is {shown(device)}, but trials see no GPU because resources.gpu is 0: "
+            "set resources.gpu to 1 or to a share such as 0.5"
         )
 
 
@@ -71,30 +69,30 @@ def _check_search(study: Study) -> None:
                     raise StudyFileError(f"finals.{key}.{position}: {unknown_name('arm', label, labels)}")
     if study.search is None:
         if study.finals is not None:
-            raise StudyFileError("finals: needs `search`, which finds the configurations of final models")
+            raise StudyFileError("finals: needs `search`, which selects the configurations of the final models")
         return
     search = study.search
-    for key, given in (("spaces", search.spaces), ("models", search.models)):
-        for label in given:
+    for key, overrides in (("spaces", search.spaces), ("models", search.models)):
+        for label in overrides:
             if label not in labels:
                 raise StudyFileError(f"search.{key}.{label}: {unknown_name('arm', label, labels)}")
     if study.outcomes.learned_nothing.below is None:
         raise StudyFileError(
-            "outcomes.learned_nothing: thresholds that are found are for sweeps; a study with `search` compares its "
-            "best models: give {below: number}"
+            "outcomes.learned_nothing: thresholds from untrained networks or guessing are only for sweeps; "
+            "a study with `search` needs {below: number}"
         )
     if study.stop is not None:
-        raise StudyFileError("stop: is for sweeps; a study with `search` ends after search.runs")
+        raise StudyFileError("stop: is only for sweeps; a study with `search` ends after search.runs")
     if study.sampling.configurations != search.runs:
         raise StudyFileError(
-            f"sampling.configurations: leave it out or make it search.runs ({search.runs}), "
+            f"sampling.configurations: leave it out or set it to search.runs ({search.runs}), "
             f"found {study.sampling.configurations}"
         )
     metrics = find_trainable(study.trainable).metrics or ()
     if search.objective is not None and OBJECTIVES[search.objective] not in metrics:
         raise StudyFileError(
-            f"search.objective: {study.trainable!r} does not measure {search.objective}; leave it out, and "
-            "outcomes.metric is optimised"
+            f"search.objective: {study.trainable!r} does not measure {search.objective}; leave it out to optimise "
+            "outcomes.metric"
         )
     pretrained = study.training.get("pretrain_epochs", 0)
     if search.epochs is not None and search.epochs <= pretrained:
@@ -102,7 +100,7 @@ def _check_search(study: Study) -> None:
             f"search.epochs: must be more than training.pretrain_epochs ({pretrained}), found {search.epochs}"
         )
     if search.warm_start == study.name:
-        raise StudyFileError("search.warm_start: names this study itself")
+        raise StudyFileError("search.warm_start: is this study itself; name another study in the store")
 
 
 def _check_winners(study: Study) -> None:
@@ -110,19 +108,19 @@ def _check_winners(study: Study) -> None:
     if terms is None:
         return
     if study.search is not None:
-        raise StudyFileError("winners: is for sweeps; a study with `search` has `finals`")
+        raise StudyFileError("winners: is only for sweeps; a study with `search` has `finals`")
     if study.stop is not None:
         raise StudyFileError(
-            "winners: cannot be chosen with `stop`, which may end before all configurations were tried"
+            "winners: cannot be combined with `stop`, which may end before all configurations have been tried"
         )
     if study.sampling.replicates > 1:
         raise StudyFileError(
-            f"sampling.replicates: must be 1 where there are `winners`, which are chosen on the first replicate, "
+            f"sampling.replicates: must be 1 in a study with `winners`, which are selected on the first replicate, "
             f"found {study.sampling.replicates}"
         )
     if terms.by is None:
         if terms.fewer:
-            raise StudyFileError("winners.fewer: needs winners.by, the hyperparameter whose values it names")
+            raise StudyFileError("winners.fewer: needs winners.by, the hyperparameter whose values it lists")
         return
     options = dict(study.space.options.items)
     if terms.by not in options:

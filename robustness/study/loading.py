@@ -1,4 +1,4 @@
-"""Reading a study: the file or bundled name, `--set` overrides, the search space, and every check.
+"""Load a study: its file or bundled name, `--set` overrides, its search space, and every check.
 
 study = load_study("quickstart", ["sampling.configurations=20"])
 """
@@ -24,9 +24,10 @@ from robustness.validation import first_fault
 
 
 def load_study(name_or_path: str, overrides: Sequence[str] = (), check_data: bool = True) -> Study:
-    """Return the study in a file or of a bundled name, with `key=value` overrides.
+    """Return the study in a file or with a bundled name, after `key=value` overrides.
 
-    `check_data=False` accepts a task whose data is not here. Raises a `RobustnessError` of one line if it is bad.
+    `check_data=False` accepts a task whose data is not on this machine. Raises a one-line `RobustnessError` if the
+    study is invalid.
     """
     path = find_study(name_or_path)
     data = read_file(path, StudyFileError)
@@ -56,9 +57,9 @@ def make_study(data: Mapping[str, Any], source: str, folder: Path | None = None,
 
 
 def override(data: dict[str, Any], text: str, find_space: Callable[[str], Mapping[str, Any]]) -> None:
-    """Set one `a.b=VALUE` in a study's data, VALUE being YAML.
+    """Apply one override `a.b=VALUE` to a study's data, where VALUE is YAML.
 
-    A space that the study names is replaced by its content, from `find_space`, if one of its options changes.
+    If an option of a named space is overridden, the name is first replaced by the space itself, from `find_space`.
     """
     path, equals, value_text = text.partition("=")
     keys = path.strip().split(".")
@@ -79,14 +80,14 @@ def override(data: dict[str, Any], text: str, find_space: Callable[[str], Mappin
 
 
 def _with_budget(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data of a study with `search.runs` as its number of configurations, unless it has one."""
+    """Return a study's data with `search.runs` as its number of configurations, unless that is set."""
     filled = dict(data)
     search, sampling = filled.get("search"), filled.get("sampling", {})
     if isinstance(search, Mapping) and isinstance(sampling, Mapping):
         runs = search.get("runs", Search.model_fields["runs"].default)
-        # A bad number of runs is reported under its own key.
-        known = runs if isinstance(runs, int) and runs >= 1 else 1
-        filled["sampling"] = {"configurations": known, **sampling}
+        # An invalid number of runs is reported under its own key.
+        configurations = runs if isinstance(runs, int) and runs >= 1 else 1
+        filled["sampling"] = {"configurations": configurations, **sampling}
     return filled
 
 

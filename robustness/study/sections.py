@@ -1,4 +1,4 @@
-"""What a study file may say, section by section; `robustness schema` prints the JSON schema of it."""
+"""The sections of a study file; `robustness schema` prints their JSON schema."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class Section(BaseModel):
-    """A mapping in which every key is known, and text is never taken for a number."""
+    """A mapping that rejects unknown keys and never takes text for a number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
@@ -34,38 +34,40 @@ class Sampling(Section):
     strategy: Literal["random", "grid", "sobol"] = "random"
     """`random` (without repeats where the space is finite), `grid` (every combination) or `sobol` (quasi-random)."""
     configurations: int | None = Field(default=None, ge=1, le=1_000_000)
-    """How many configurations are drawn; a grid may leave it out and takes all."""
+    """Number of configurations to draw; a grid without it takes all of them."""
     replicates: int = Field(default=1, ge=1, le=10_000)
-    """How often each configuration is trained, each time with other random streams."""
+    """How many times each configuration is trained, each time with different random streams."""
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
-    """Where everything random in the study comes from."""
+    """The seed from which all randomness in the study is derived."""
 
     @model_validator(mode="after")
     def _count_is_given(self) -> Sampling:
         if self.configurations is None and not SAMPLERS[self.strategy].exhaustive:
-            raise ValueError(f"configurations is missing: say how many the {self.strategy} strategy draws")
+            raise ValueError(f"configurations is missing: set how many the {self.strategy} strategy draws")
         return self
 
 
 class LearnedNothing(Section):
-    """When a trial has learned nothing: exactly one of the keys."""
+    """When a trial counts as having learned nothing; set exactly one of the keys."""
 
     no_better_than_untrained: float | None = Field(default=None, gt=0, lt=0.5)
-    """0.01: not above the 99 % point of untrained networks judged alike. For sweeps of the built-in trainable."""
+    """0.01: the metric is not above the 99th percentile of untrained networks scored in the same way. Only for sweeps
+    with a trainable that can score untrained networks, such as `classification`."""
     no_better_than_guessing: float | None = Field(default=None, gt=0, lt=0.5)
-    """0.01: not above the 99 % point of guesses judged alike, labels permuted between patients. For the same sweeps."""
+    """0.01: the metric is not above the 99th percentile of guesses scored in the same way, with labels permuted between
+    patients. Only for the same sweeps."""
     below: float | None = None
-    """A fixed number: the metric stays below it."""
+    """The metric stays below this fixed number."""
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> LearnedNothing:
+    def _exactly_one_key(self) -> LearnedNothing:
         if sum(value is not None for value in self.model_dump().values()) != 1:
             raise ValueError("needs exactly one of no_better_than_untrained, no_better_than_guessing and below")
         return self
 
     @model_serializer(mode="wrap")
-    def _as_ever(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Guessing is left out where it is not asked for: studies begun before there was such a rule stay the same."""
+    def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit `no_better_than_guessing` if it is not set, so that studies from before it existed keep their hash."""
         values: dict[str, Any] = dump(self)
         if values["no_better_than_guessing"] is None:
             del values["no_better_than_guessing"]
@@ -73,179 +75,179 @@ class LearnedNothing(Section):
 
     @property
     def level(self) -> float | None:
-        """The share of untrained networks or of guesses that the threshold leaves above it; None for a fixed number."""
+        """The fraction of untrained networks or guesses above the threshold; None for a fixed number."""
         return self.no_better_than_untrained or self.no_better_than_guessing
 
 
 class Good(Section):
-    """When a trial is good."""
+    """When a trial counts as good."""
 
     at_least: float
-    """The metric reaches this number."""
+    """The metric is at least this number."""
 
 
 class Outcomes(Section):
-    """What counts as success and as failure."""
+    """What counts as success and what as failure."""
 
     metric: str = Field(default="validation_auc", min_length=1, max_length=100)
-    """The measure by which an epoch is judged; higher is better."""
+    """The measure that an epoch is judged by; higher is better."""
     epoch: Literal["best", "last"] = "best"
-    """Which epoch a trial is judged at."""
+    """The epoch that a trial is judged by."""
     learned_nothing: LearnedNothing
     good: Good
     primary: Outcome = "learned_nothing"
-    """The one outcome that the study's verdict is about."""
+    """The outcome that the study's verdict is about."""
 
     @model_validator(mode="after")
-    def _apart(self) -> Outcomes:
+    def _outcomes_are_disjoint(self) -> Outcomes:
         below = self.learned_nothing.below
         if below is not None and below > self.good.at_least:
             raise ValueError(
                 f"learned_nothing.below ({below}) must not be above good.at_least ({self.good.at_least}): "
-                "a trial would be both"
+                "a trial could be both"
             )
         return self
 
 
 class Resources(Section):
-    """What one trial takes; decides no result."""
+    """The resources of one trial; they do not affect results."""
 
     cpu: float = Field(default=1.0, gt=0)
-    """CPU cores; a whole number from 1 on, as Ray wants it."""
+    """CPU cores; an integer if above 1, as Ray requires."""
     gpu: float | Literal["auto"] = 0.0
-    """GPUs: 0 (a trial then sees none), a whole number, a share 1/k, or `auto` (from the memory that a trial needs)."""
+    """GPUs: 0 (the trial sees none), an integer, a share 1/k, or `auto` (from an estimate of the memory needed)."""
     memory: float | None = Field(default=None, gt=0)
-    """Main memory in GB that a trial reserves."""
+    """RAM in GB to reserve for a trial."""
     max_attempts: int = Field(default=3, ge=1, le=100)
-    """How often a trial whose worker died is tried."""
+    """The most attempts at a trial that crashes or raises an error."""
     trial_timeout: float | None = Field(default=None, gt=0)
-    """Seconds after which a trial is ended as timed out."""
+    """Seconds after which a trial is ended as `timed_out`."""
 
     @model_validator(mode="after")
     def _shares(self) -> Resources:
         if self.cpu > 1 and self.cpu != int(self.cpu):
-            raise ValueError(f"cpu must be a whole number from 1 on, found {self.cpu}")
+            raise ValueError(f"cpu must be an integer if above 1, found {self.cpu}")
         if self.gpu == "auto":
             return self
         if self.gpu < 0 or (self.gpu > 1 and self.gpu != int(self.gpu)):
-            raise ValueError(f"gpu must be 0, a whole number, a share 1/k or auto, found {self.gpu}")
+            raise ValueError(f"gpu must be 0, an integer, a share 1/k or auto, found {self.gpu}")
         if 0 < self.gpu < 1 and not 0.98 <= self.gpu * math.ceil(round(1 / self.gpu, 1)) <= 1.0005:
             near = max(2, round(1 / self.gpu))
-            raise ValueError(f"gpu must be 1/k: {self.gpu} is not, 1/{near} is {1 / near:.4g}")
+            raise ValueError(f"gpu must be 1/k if below 1, such as 1/{near} = {1 / near:.4g}, found {self.gpu}")
         return self
 
 
 class Stop(Section):
-    """When a sweep may end early: as soon as the paired difference is decided, by an anytime-valid rule."""
+    """Early stopping of a sweep as soon as the paired difference is significant, by an anytime-valid test."""
 
     outcome: Outcome | None = None
-    """The outcome whose difference is watched; the primary one if left out."""
+    """The outcome whose difference is tested; by default the primary outcome."""
     level: float = Field(default=0.05, gt=0, lt=1)
-    """The chance of stopping for a difference that is not there."""
+    """The probability of stopping when there is no difference."""
     minimum_pairs: int = Field(default=10, ge=1)
-    """No stop before so many finished pairs."""
+    """Finished pairs required before the sweep may stop."""
 
 
 class Pruning(Section):
-    """When a run of the search is ended early: its best score is below the median of finished runs at that epoch."""
+    """Ends a run of the search early if its best score is below the median of finished runs at that epoch."""
 
     startup_runs: int = Field(default=4, ge=1)
-    """How many runs of the arm finish before any is pruned."""
+    """Runs of the arm that must finish before any run is pruned."""
     warmup_epochs: int = Field(default=5, ge=0)
-    """No run is pruned in its first so many epochs, pre-training included."""
+    """Epochs at the start of a run in which it is never pruned, including pre-training."""
 
 
 class Winners(Section):
-    """Further trials of a sweep: the best configuration of each arm on the first replicate is trained on others too."""
+    """Further trials of a sweep: each arm's best configuration on the first replicate is trained on more replicates."""
 
     by: str | None = Field(default=None, min_length=1)
-    """The hyperparameter each value of which has a winner of its own; left out, an arm has one in all."""
+    """A hyperparameter: each arm has one winner for each of its values. By default each arm has a single winner."""
     replicates: int = Field(ge=2, le=10_000)
-    """On how many replicates a winner is trained, the first one included; may be raised later."""
+    """Replicates that a winner is trained on, including the first; may be increased later."""
     fewer: dict[str, Annotated[int, Field(ge=1)]] = {}
-    """For values of `by`: on how many replicates instead, such as `{protein: 5}`."""
+    """A smaller number of replicates for some values of `by`, such as `{protein: 5}`."""
 
     def replicates_of(self, value: object) -> int:
         return self.fewer.get(str(value), self.replicates)
 
 
 class Search(Section):
-    """Bayesian optimisation of each arm on its own (`robustness optimize`), in place of a sweep."""
+    """Bayesian optimisation of each arm separately (`robustness optimize`) instead of a sweep."""
 
     runs: int = Field(default=10, ge=1, le=5000)
-    """How many configurations are tried for each arm; may be raised later."""
+    """Configurations to try for each arm; may be increased later."""
     sampler: Literal["gp", "tpe", "random"] = "gp"
-    """What proposes: a Gaussian process, tree-structured Parzen estimators, or chance."""
+    """What proposes configurations: a Gaussian process, tree-structured Parzen estimators, or random sampling."""
     startup: int = Field(default=3, ge=1)
-    """How many finished runs the model is given before its first proposal."""
+    """Finished runs that the sampler's model needs before its first proposal."""
     objective: Literal["auc", "accuracy"] | None = None
-    """What is optimised: the best validation AUC or accuracy of any epoch; `outcomes.metric` if left out."""
+    """What is optimised: the best validation AUC or accuracy of any epoch; by default `outcomes.metric`."""
     epochs: int | None = Field(default=None, ge=1)
-    """Epochs of a run of the search; those of `training` if left out. Final models have those of `training`."""
+    """Epochs of each run of the search; by default `training.epochs`, which final models always use."""
     warm_start: str | None = Field(default=None, min_length=1)
-    """A study in the same store, from whose best configurations each arm starts; their scores are not used."""
+    """A study in the same store whose best configurations each arm tries first; their scores are not used."""
     warm_starts: int = Field(default=2, ge=1)
-    """How many configurations each arm takes from there."""
+    """Configurations that each arm takes from that study."""
     pruning: Pruning | None = None
-    """Ends runs early that are behind the median of those before them; left out, every run has all its epochs."""
+    """Early ending of runs that fall behind the median of earlier runs; by default every run trains all its epochs."""
     spaces: dict[str, str | dict[str, Any]] = {}
-    """For arms that search another space than `space`: the name of one, a path, or the space itself."""
+    """Per-arm overrides of `space`: the name of a bundled space, a path, or the space itself."""
     models: dict[str, dict[str, Any]] = {}
-    """For arms whose network is another: what differs from `model`, such as `{base_channels: 64}`."""
+    """Per-arm overrides of `model`: the options that differ, such as `{base_channels: 64}`."""
 
 
 class Finals(Section):
     """The final models that `robustness optimize` trains with the best configuration of each arm."""
 
     replicates: int = Field(default=1, ge=1, le=1000)
-    """How many models of each arm, each from its own start; may be raised later."""
+    """Final models per arm, each from different initial weights; may be increased later."""
     arms: list[str] | None = Field(default=None, min_length=1)
-    """The arms that get final models; all if left out."""
+    """The arms that get final models; by default all of them."""
     planned: list[str] | None = Field(default=None, min_length=2, max_length=2)
-    """The two arms whose comparison the study is made for: one test, which pays nothing for looking at all pairs."""
+    """The two arms of the study's planned comparison: a single test without correction for multiple comparisons."""
 
 
 class Reference(Section):
-    """Figures from elsewhere, say a paper's, that the report shows beside the study's own; decides no result."""
+    """Published results, for example from a paper, that the report shows beside the study's; not used in any result."""
 
     label: str = "paper"
-    """What the report calls them."""
+    """The name of the reference in the report."""
     pairs: int | None = Field(default=None, ge=1)
-    """How many pairs they come from."""
+    """The number of pairs behind the reference results."""
     learned_nothing: dict[str, Fraction] = {}
-    """For each arm, the fraction that learned nothing."""
+    """The fraction of trials that learned nothing, for each arm."""
     good: dict[str, Fraction] = {}
-    """For each arm, the fraction that was good."""
+    """The fraction of good trials, for each arm."""
     winners: dict[str, dict[str, str | int | float | bool | None]] = {}
-    """For each arm, its best configuration."""
+    """The best configuration of each arm."""
     auc_after_referral: dict[str, list[Fraction]] = {}
-    """For each arm, the AUC after 0, 10, 20 and 30 % of the pictures were referred."""
+    """The AUC after referring 0, 10, 20 and 30 % of the images, for each arm."""
     figures: dict[str, Any] = {}
-    """Anything else, as plain values."""
+    """Any other numbers, as plain values."""
 
 
 class StudyFile(Section):
-    """A study: a task, a model, arms, a search space, how it is sampled and trained, what counts as success."""
+    """A study: task, model, arms, search space, sampling, training, and what counts as success."""
 
     model_config = ConfigDict(title="A robustness study")
 
     name: str
     """The study's name in the store and the report."""
     description: str = ""
-    """What it is for, in a sentence or two."""
+    """The purpose of the study, in a sentence or two."""
     trainable: str = Field(default=DEFAULT_TRAINABLE, pattern=r"^[^\s:]+(:[^\s:]+)?$")
     """`classification`, `regression`, `continual`, `soap_bubble`, `gradient_noise`, or `package.module:function` for
-    your own code; `task`, `model` and `training` are then yours as well."""
+    your own code, which then defines `task`, `model` and `training`."""
     task: dict[str, Any] | None = None
     """The data: `{name: synthetic_fundus, image_size: 32, ...}`."""
     model: dict[str, Any] | None = None
     """The network: `{name: vgg_small, base_channels: 16, ...}`."""
     arms: list[str | dict[str, Any]] = Field(min_length=1)
-    """What is compared: names of methods, or mappings `{name: label, method: mfvi, initial_rho: -6}`."""
+    """The methods to compare: names, or mappings such as `{name: label, method: mfvi, initial_rho: -6}`."""
     compare_with: str | None = None
-    """The arm with which each other is compared, in place of every two arms with each other; decides no result."""
+    """The arm that every other arm is compared with, instead of all pairs of arms; does not affect trials."""
     space: str | dict[str, Any]
-    """A search space: the name of a bundled one, a path ending in .yaml, or the space itself."""
+    """The search space: the name of a bundled space, a path ending in .yaml, or the space itself."""
     sampling: Sampling
     training: dict[str, Any] | None = None
     """How a trial is trained: `{epochs: 12, ...}`."""

@@ -1,4 +1,4 @@
-"""The study: everything that a study file says, checked, as one frozen record; `loading.py` makes it."""
+"""The study: the checked content of a study file as one frozen record, built by `loading.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robustness.study.sections import Finals, Outcomes, Reference, Resources, Sa
 
 @dataclass(frozen=True)
 class Study:
-    """A study that was read and checked."""
+    """A study after reading and checking."""
 
     name: str
     description: str
@@ -30,22 +30,22 @@ class Study:
     space: Space
     sampling: Sampling
     training: Mapping[str, Any]
-    """For the built-in trainable the options of `TrainingOptions`, defaults filled in."""
+    """For `classification`, the fields of `TrainingOptions` with defaults filled in."""
     outcomes: Outcomes
     resources: Resources
     reference: Reference | None
     stop: Stop | None
     search: Search | None = None
-    """How `robustness optimize` searches; None for a study that is swept."""
+    """How `robustness optimize` searches; None for a sweep."""
     finals: Finals | None = None
     winners: Winners | None = None
-    """Which configurations a sweep trains on further replicates, once all were compared on the first."""
+    """How the best configurations of a sweep are trained on further replicates."""
     spaces: Mapping[str, Space] = field(default_factory=dict)
     """Per-arm overrides of `space`."""
     folder: Path | None = None
-    """Where the study file lies: a user's own modules beside it can be imported. No part of the document."""
+    """The folder of the study file, from which a user's own modules are imported; not part of the document."""
     compare_with: str | None = None
-    """The arm with which each other is compared; None compares every two."""
+    """The arm that every other arm is compared with; None compares all pairs."""
 
     @property
     def seed(self) -> int:
@@ -63,15 +63,15 @@ class Study:
         return find_trainable(self.trainable).keeps_curves
 
     def space_of(self, arm: str) -> Space:
-        """The space from which an arm's configurations come."""
+        """Return the space from which an arm's configurations are drawn."""
         return self.spaces.get(arm, self.space)
 
     def model_of(self, arm: str) -> Mapping[str, Any]:
-        """The network of an arm."""
+        """Return the `model` options of an arm."""
         return {**self.model, **(self.search.models.get(arm, {}) if self.search else {})}
 
     def document(self) -> dict[str, Any]:
-        """The whole study as plain values, defaults filled in: what the store keeps and compares."""
+        """Return the whole study as plain values with defaults filled in, as the store keeps and compares it."""
         document = {
             "name": self.name,
             "description": self.description,
@@ -89,9 +89,9 @@ class Study:
         }
         if self.search is not None:
             spaces = {arm: _plain(space.data) for arm, space in self.spaces.items()}
-            # Left out where it is off, so that searches begun before there was pruning are still the same study.
-            left_out = {"pruning"} if self.search.pruning is None else None
-            document["search"] = self.search.model_dump(mode="json", exclude=left_out) | {"spaces": spaces}
+            # Omitted where it is off, so that searches registered before this option existed keep their hash.
+            omitted = {"pruning"} if self.search.pruning is None else None
+            document["search"] = self.search.model_dump(mode="json", exclude=omitted) | {"spaces": spaces}
         if self.finals is not None:
             document["finals"] = self.finals.model_dump(mode="json")
         if self.compare_with is not None:
@@ -102,12 +102,12 @@ class Study:
 
     @property
     def hash(self) -> str:
-        """A fingerprint of everything that decides results."""
-        decides = {key: value for key, value in self.document().items() if key not in NOT_DECISIVE}
-        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+        """A fingerprint of everything that affects results."""
+        decisive = {key: value for key, value in self.document().items() if key not in NOT_DECISIVE}
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of plain values, as JSON would give them back."""
+    """Return a copy of plain values after a round trip through JSON."""
     copy: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
     return copy

@@ -1,8 +1,8 @@
-"""YAML files read from events alone: no constructor ever runs, and everything odd is refused with its key.
+"""Read YAML files from parser events alone, so that no constructor ever runs; errors name the key.
 
-Scalars follow YAML 1.2 (`1e-3` is a number, `no` and `12:30` are text). Refused are tags, aliases, merge keys, keys
-that appear twice or are not text, numbers that are not finite or have more than 64 bits, and files that are too long or
-too deep: a study never needs them, and each has been somebody's surprise.
+Scalars follow YAML 1.2 (`1e-3` is a number, `no` and `12:30` are text). Tags, aliases, merge keys, duplicate keys, keys
+that are not text, numbers that are not finite or exceed 64 bits, and files that are too long or nested too deeply are
+rejected: no study needs them, and each is a known source of surprises.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import yaml
 from robustness.errors import RobustnessError, dotted, shown, shown_key
 
 LONGEST = 200_000
-"""Characters in a file."""
+"""The most characters in a file."""
 DEEPEST = 24
-"""Levels of nesting."""
+"""The most levels of nesting."""
 
 _INTEGER = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+")
 _REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -34,7 +34,7 @@ _WORDS: dict[str, bool | None] = {
 
 
 def read_file(path: Path, error: type[RobustnessError]) -> dict[str, Any]:
-    """The mapping that a YAML file holds; raises `error` with one line for anything else."""
+    """Return the mapping in a YAML file; raises a one-line `error` for anything else."""
     try:
         with path.open("rb") as file:
             content = file.read(4 * LONGEST + 1)
@@ -46,14 +46,14 @@ def read_file(path: Path, error: type[RobustnessError]) -> dict[str, Any]:
         raise error(f"{path}: cannot be read ({reason})") from None
     data = read_text(text, str(path), error)
     if not isinstance(data, dict):
-        raise error(f"{path}: holds {shown(data)} where a mapping of keys to values is needed")
+        raise error(f"{path}: must be a mapping of keys to values, found {shown(data)}")
     return data
 
 
 def read_text(text: str, source: str, error: type[RobustnessError]) -> Any:
-    """The value that a YAML text holds: mappings, lists, text, numbers, booleans and null, nothing else."""
+    """Return the value of a YAML text: mappings, lists, text, numbers, booleans and null, nothing else."""
     if len(text) > LONGEST:
-        raise error(f"{source}: longer than {LONGEST:,} characters")
+        raise error(f"{source}: longer than the allowed {LONGEST:,} characters")
     reader = _Reader(source, error)
     try:
         for event in _events(text):
@@ -86,7 +86,7 @@ class _Open:
 
 @dataclass
 class _Reader:
-    """Builds one value out of YAML events, with the way to the present place at hand for messages."""
+    """Builds one value from YAML events and keeps track of the path to the current position for messages."""
 
     source: str
     error: type[RobustnessError]
@@ -98,9 +98,9 @@ class _Reader:
         if isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
-                raise self.error(f"{self.source}: holds more than one document (a line of ---)")
+                raise self.error(f"{self.source}: has more than one document; remove the line ---")
         elif isinstance(event, yaml.AliasEvent):
-            raise self.refusal(f"the alias *{shown_key(event.anchor or '')} is not allowed: write its value out")
+            raise self.refusal(f"the alias *{shown_key(event.anchor or '')} is not allowed: repeat the value instead")
         elif isinstance(event, yaml.NodeEvent):
             self.take_node(event)
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
@@ -134,7 +134,7 @@ class _Reader:
             if not isinstance(value, str):
                 raise self.refusal(f"the key {shown(value)} must be text: put it in quotes")
             if value == "<<":
-                raise self.refusal("the merge key << is not allowed: write the values out")
+                raise self.refusal("the merge key << is not allowed: repeat the values instead")
             if value in top.content:
                 raise self.refusal(f"the key {shown(value)} appears twice")
             top.key = value
@@ -148,7 +148,7 @@ class _Reader:
         if _NOT_FINITE.fullmatch(text):
             raise self.refusal(f"{text} is not a finite number")
         if _INTEGER.fullmatch(text):
-            # Python itself refuses to read thousands of digits, with an error of its own.
+            # Python raises its own error for integers with thousands of digits.
             integer = 2**63 if len(text) > 40 else int(text, 16) if text.startswith("0x") else int(text)
             if not -(2**63) <= integer < 2**63:
                 raise self.refusal(f"{shown(text)} is too large a number")
@@ -162,14 +162,14 @@ class _Reader:
 
     def text(self, text: str) -> str:
         if any("\ud800" <= character <= "\udfff" or character == "\0" for character in text):
-            raise self.refusal(f"{shown(text)} has characters that are no text")
+            raise self.refusal(f"{shown(text)} has characters that are not valid text")
         return text
 
     def where(self) -> str:
-        """The way to the present place, with a colon, or nothing at the top."""
+        """Return the path to the current position with a colon, or nothing at the top level."""
         path = [len(open_.content) if isinstance(open_.content, list) else open_.key for open_ in self.stack]
         keys = [key for key in path if key is not _NO_KEY]
         return f"{dotted(keys)}: " if keys else ""
 
-    def refusal(self, words: str) -> RobustnessError:
-        return self.error(f"{self.source}: {self.where()}{words}")
+    def refusal(self, message: str) -> RobustnessError:
+        return self.error(f"{self.source}: {self.where()}{message}")

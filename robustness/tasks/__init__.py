@@ -1,9 +1,9 @@
-"""The tasks: where pictures and labels come from.
+"""The tasks: where images and labels come from.
 
 A task is a module with a pydantic model `Options` (`extra="forbid"`) and a function `load(options) -> TaskData`. It may
-have `check(options)`, which raises `TaskError` if something it needs is missing, and `image_size(options)`, which gives
-the side of a picture or None, both without reading the data. The bundled tasks are named by their module, a user's own
-by `package.module`, or `module` where that lies beside the study file.
+also have `check(options)`, which raises `TaskError` if something it needs is missing, and `image_size(options)`, which
+returns the side of an image in pixels or None; neither reads the data. Bundled tasks go by their names in `TASKS`, a
+user's own by `package.module`, or `module` if it lies beside the study file.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _loaded: dict[str, TaskData] = {}
 
 
 def is_task(name: str) -> bool:
-    """Whether a task may be called so: a bundled one, or a module of the user's own, which may still fail to load."""
+    """Whether the name is a bundled task or a user's own module, which may still fail to load."""
     if name in TASKS or "." in name:
         return True
     try:
         return name.isidentifier() and importlib.util.find_spec(name) is not None
-    except ValueError:  # A module that was not found by its name, as `__main__`.
+    except ValueError:  # A module that is loaded without a spec, such as `__main__`.
         return False
 
 
 def check_task(options: Mapping[str, Any], needs_data: bool = True) -> None:
-    """Raise `TaskError` unless the task exists, its options are right and what it needs is there; reads no data.
+    """Raise `TaskError` unless the task exists, its options are valid and its files are present; reads no data.
 
-    With `needs_data=False` the data may be elsewhere: only the name and the options are checked.
+    With `needs_data=False` only the name and the options are checked, since the data may be on another machine.
     """
     task = _find(options)
     read = _read(task, options)
@@ -53,7 +53,7 @@ def check_task(options: Mapping[str, Any], needs_data: bool = True) -> None:
 
 
 def load_task(options: Mapping[str, Any]) -> TaskData:
-    """The data of the task `{"name": ..., **options}`; asked for again in the same process, the same object."""
+    """Return the data of the task `{"name": ..., **options}`; loaded once per process."""
     key = _key(options)
     if key not in _loaded:
         task = _find(options)
@@ -62,12 +62,12 @@ def load_task(options: Mapping[str, Any]) -> TaskData:
 
 
 def provide_task(options: Mapping[str, Any], data: TaskData) -> None:
-    """Make `load_task(options)` give this data in this process, say arrays that lie in shared memory."""
+    """Make `load_task(options)` return this data in this process, for example arrays in shared memory."""
     _loaded[_key(options)] = data
 
 
 def task_image_size(options: Mapping[str, Any]) -> int | None:
-    """The side of the task's pictures in pixels, or None if only loading would tell; raises as `check_task` does."""
+    """Return the side of the task's images in pixels, None if only loading would tell; raises as `check_task` does."""
     task = _find(options)
     read = _read(task, options)
     if not hasattr(task, "image_size"):
@@ -83,7 +83,7 @@ def _key(options: Mapping[str, Any]) -> str:
 def _find(options: Mapping[str, Any]) -> ModuleType:
     name = options.get("name")
     if not isinstance(name, str) or not name:
-        raise TaskError(f"task: needs a name, one of {', '.join(TASKS)}, or a module of your own")
+        raise TaskError(f"task: needs a name: one of {', '.join(TASKS)}, or your own module")
     if not is_task(name):
         raise TaskError(f"task: {unknown_name('task', name, TASKS)}")
     module_name = TASKS.get(name, name)
@@ -98,5 +98,5 @@ def _find(options: Mapping[str, Any]) -> ModuleType:
 
 
 def _read(task: ModuleType, options: Mapping[str, Any]) -> Any:
-    own = {key: value for key, value in options.items() if key != "name"}
-    return read_options(task.Options, own, "task", TaskError)
+    without_name = {key: value for key, value in options.items() if key != "name"}
+    return read_options(task.Options, without_name, "task", TaskError)

@@ -16,14 +16,14 @@ def test_a_share_is_one_kth_and_holds_the_trial(needed: float, share: float) -> 
     assert share_of(needed, 16e9) == share
 
 
-def test_more_pictures_and_draws_need_more_memory() -> None:
+def test_more_images_and_draws_need_more_memory() -> None:
     small, large = small_trial(batch_size=16), small_trial(batch_size=256, variational_samples=4)
-    # The network is the same, so what grows is the activations, and they grow with pictures x draws.
+    # The network is the same, so only the activations grow, with images x draws.
     assert gpu_memory(large) > gpu_memory(small)
 
 
 def test_the_activations_are_those_of_the_layers() -> None:
-    """Two batch sizes apart by one picture: three copies of input, and twice each convolution's and dense output."""
+    """One more image in the batch adds three copies of the input and of twice each convolution's and dense output."""
     sizes = [gpu_memory(small_trial(batch_size=batch, variational_samples=1)) for batch in (16, 17)]
     four, eight, sixteen = 4, 8, 16
     layers = 2 * four * 16**2 + 2 * eight * 8**2 + 3 * sixteen * 4**2 + 2
@@ -32,7 +32,7 @@ def test_the_activations_are_those_of_the_layers() -> None:
 
 @pytest.mark.xdist_group("ray")
 @pytest.mark.usefixtures("local_ray")
-def test_auto_asks_for_a_part_of_a_gpu_where_the_cluster_has_one() -> None:
+def test_auto_requests_a_share_of_a_gpu_if_the_cluster_has_one() -> None:
     assert estimated_share(small_trial()) == 1 / MOST_SHARES
-    # What a user's own trainable needs is not known.
+    # The need of a user's own trainable is unknown.
     assert estimated_share(replace(small_trial(), trainable="support.trainables:quick")) == 1.0

@@ -26,10 +26,10 @@ def faulty(number: int, fault: str | None, **training: object) -> Trial:
 
 def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> None:
     faults = [None, "raises", "out_of_memory", "cpu_memory", "diverges", "nan", "hangs", None]
-    heard = Recording()
+    recording = Recording()
     trials = (faulty(number, fault, folder=str(tmp_path)) for number, fault in enumerate(faults))
-    InlineExecutor().run(trials, heard, Terms(max_attempts=2, trial_timeout=6.0))
-    assert list(heard.statuses().values()) == [
+    InlineExecutor().run(trials, recording, Terms(max_attempts=2, trial_timeout=6.0))
+    assert list(recording.statuses().values()) == [
         "finished",
         "failed",
         "out_of_memory",
@@ -45,34 +45,34 @@ def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> Non
 
 
 def test_a_failure_carries_its_traceback() -> None:
-    heard = Recording()
-    InlineExecutor().run(iter([faulty(0, "raises")]), heard, Terms(max_attempts=1))
-    error = heard.endings[faulty(0, None).key].error
+    recording = Recording()
+    InlineExecutor().run(iter([faulty(0, "raises")]), recording, Terms(max_attempts=1))
+    error = recording.endings[faulty(0, None).key].error
     assert error is not None
     assert "ValueError: a fault on purpose" in error
     assert "trainables.py" in error
 
 
-def test_a_diverged_trial_keeps_the_epochs_before() -> None:
-    heard = Recording()
-    InlineExecutor().run(iter([faulty(0, "diverges"), faulty(1, "nan")]), heard, Terms())
-    assert [len(epochs) for epochs in heard.epochs.values()] == [1, 2]
+def test_a_diverged_trial_keeps_its_earlier_epochs() -> None:
+    recording = Recording()
+    InlineExecutor().run(iter([faulty(0, "diverges"), faulty(1, "nan")]), recording, Terms())
+    assert [len(epochs) for epochs in recording.epochs.values()] == [1, 2]
 
 
-def test_a_stop_gives_up_the_running_trial_and_starts_no_other() -> None:
-    heard = Recording()
+def test_a_stop_abandons_the_running_trial_and_starts_no_other() -> None:
+    recording = Recording()
     trials = (Trial("study", 0, number, "arm", trainable="support.trainables:quick") for number in range(3))
-    InlineExecutor().run(trials, heard, Terms(), lambda: len(heard.epochs) == 2)
-    assert heard.statuses() == {0: "finished"}
-    assert len(heard.starts) == 2
+    InlineExecutor().run(trials, recording, Terms(), lambda: len(recording.epochs) == 2)
+    assert recording.statuses() == {0: "finished"}
+    assert len(recording.starts) == 2
 
 
-def test_a_trainable_that_does_not_exist_is_not_tried_again() -> None:
-    heard = Recording()
-    InlineExecutor().run(iter([Trial("study", 0, 0, "arm", trainable="no.such:thing")]), heard, Terms(), never)
-    (ending,) = heard.endings.values()
+def test_a_trainable_that_does_not_exist_is_not_retried() -> None:
+    recording = Recording()
+    InlineExecutor().run(iter([Trial("study", 0, 0, "arm", trainable="no.such:thing")]), recording, Terms(), never)
+    (ending,) = recording.endings.values()
     assert ending.status == "failed"
-    assert [attempt for attempt, _ in next(iter(heard.starts.values()))] == [1]
+    assert [attempt for attempt, _ in next(iter(recording.starts.values()))] == [1]
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_a_trainable_that_does_not_exist_is_not_tried_again() -> None:
         (ValueError("out of memory"), False),
     ],
 )
-def test_out_of_memory_is_known_by_its_words(error: Exception, expected: bool) -> None:
+def test_out_of_memory_is_recognised_by_its_message(error: Exception, expected: bool) -> None:
     assert is_out_of_memory(error) is expected
 
 
-def test_torch_s_own_allocator_error_is_known() -> None:
+def test_torch_s_own_allocator_error_is_recognised() -> None:
     import torch
 
     with pytest.raises(RuntimeError) as caught:
@@ -109,13 +109,13 @@ class Pruning(Recording):
         return "behind" if key.configuration % 2 and result.epoch == 2 else None
 
 
-def test_the_observer_ends_a_trial_as_pruned_and_its_code_is_left_at_once() -> None:
-    heard = Pruning()
+def test_the_observer_ends_a_trial_as_pruned_and_its_code_stops_at_once() -> None:
+    recording = Pruning()
     trials = (Trial("study", 0, number, "arm", trainable="support.trainables:quick") for number in range(4))
-    InlineExecutor().run(trials, heard, Terms(trial_timeout=60.0))
-    assert heard.statuses() == {0: "finished", 1: "pruned", 2: "finished", 3: "pruned"}
-    assert [len(epochs) for epochs in heard.epochs.values()] == [3, 2, 3, 2]
-    assert heard.endings[TrialKey(1, "arm")].error == "behind"
+    InlineExecutor().run(trials, recording, Terms(trial_timeout=60.0))
+    assert recording.statuses() == {0: "finished", 1: "pruned", 2: "finished", 3: "pruned"}
+    assert [len(epochs) for epochs in recording.epochs.values()] == [3, 2, 3, 2]
+    assert recording.endings[TrialKey(1, "arm")].error == "behind"
 
 
 def test_a_trial_without_a_share_of_a_gpu_sees_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,20 +124,20 @@ def test_a_trial_without_a_share_of_a_gpu_sees_none(tmp_path: Path, monkeypatch:
         Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="support.trainables:sees_gpus")
         for number in range(2)
     ]
-    heard = Recording()
+    recording = Recording()
     terms = Terms(share=lambda trial: Share(cpu=1, gpu=float(trial.configuration)))
-    InlineExecutor().run(iter(trials), heard, terms)
+    InlineExecutor().run(iter(trials), recording, terms)
     assert [(tmp_path / f"{number}.gpus").read_text() for number in range(2)] == ["", "0,1"]
     assert os.environ[VISIBLE] == "0,1"
 
 
-def test_where_a_trial_ran_is_told_by_what_it_was_given_and_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reported_device_depends_on_the_share_and_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    for there, devices in ((True, ["cpu", "gpu"]), (False, ["cpu", "cpu"])):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+    for available, devices in ((True, ["cpu", "gpu"]), (False, ["cpu", "cpu"])):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda available=available: available)
         trials = [Trial("study", 0, number, "arm", trainable="support.trainables:quick") for number in range(2)]
-        heard = Recording()
+        recording = Recording()
         terms = Terms(share=lambda trial: Share(cpu=1, gpu=float(trial.configuration)))
-        InlineExecutor().run(iter(trials), heard, terms)
-        assert [heard.starts[trial.key][0][1].device for trial in trials] == devices
+        InlineExecutor().run(iter(trials), recording, terms)
+        assert [recording.starts[trial.key][0][1].device for trial in trials] == devices

@@ -23,7 +23,7 @@ def quick(count: int) -> Iterator[Trial]:
     return (Trial("study", 0, number, "arm", trainable="support.trainables:quick") for number in range(count))
 
 
-def test_two_workers_tell_what_inline_tells() -> None:
+def test_two_workers_report_the_same_as_inline() -> None:
     inline, tune = Recording(), Recording()
     InlineExecutor().run(quick(8), inline, Terms())
     TuneExecutor(workers=2).run(quick(8), tune, Terms())
@@ -46,19 +46,19 @@ def test_each_fault_gets_its_status_and_the_others_finish(tmp_path: Path) -> Non
         )
         for number, fault in enumerate(faults)
     )
-    heard = Recording()
-    TuneExecutor(workers=3).run(trials, heard, Terms(max_attempts=2, trial_timeout=20.0))
-    assert heard.statuses() == dict(enumerate(expected))
+    recording = Recording()
+    TuneExecutor(workers=3).run(trials, recording, Terms(max_attempts=2, trial_timeout=20.0))
+    assert recording.statuses() == dict(enumerate(expected))
     processes = [(tmp_path / f"{number}.attempts").read_text().split() for number in range(len(faults))]
     assert [len(tried) for tried in processes] == [1, 2, 1, 2, 1, 1, 2, 1, 1]
-    attempts = [attempt for attempt, _ in heard.starts[TrialKey(6, "arm")]]
+    attempts = [attempt for attempt, _ in recording.starts[TrialKey(6, "arm")]]
     assert attempts == [1, 2]
-    # A process that ran out of memory runs nothing after it.
+    # A process that ran out of memory runs no further trial.
     spent = processes[2][0]
     assert sum(spent in tried for tried in processes[3:]) == 0
 
 
-def test_a_trial_sees_the_gpu_that_it_was_given_or_none(tmp_path: Path) -> None:
+def test_a_trial_sees_its_own_gpu_or_none(tmp_path: Path) -> None:
     trials = [
         Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="support.trainables:sees_gpus")
         for number in range(2)
@@ -67,9 +67,9 @@ def test_a_trial_sees_the_gpu_that_it_was_given_or_none(tmp_path: Path) -> None:
     def share(trial: Trial) -> Share:
         return Share(cpu=1, gpu=float(trial.configuration))
 
-    heard = Recording()
-    TuneExecutor(workers=1).run(iter(trials), heard, Terms(share=share, max_attempts=1))
-    assert set(heard.statuses().values()) == {"finished"}
+    recording = Recording()
+    TuneExecutor(workers=1).run(iter(trials), recording, Terms(share=share, max_attempts=1))
+    assert set(recording.statuses().values()) == {"finished"}
     assert (tmp_path / "0.gpus").read_text() == ""
     assert (tmp_path / "1.gpus").read_text() in ("0", "1")
 
@@ -80,21 +80,21 @@ def test_four_half_gpus_run_at_once_and_a_whole_one_waits(tmp_path: Path) -> Non
         Trial("study", 0, number, "arm", training={"folder": str(tmp_path)}, trainable="support.trainables:meets")
         for number in range(5)
     ]
-    heard = Recording()
+    recording = Recording()
 
     def share(trial: Trial) -> Share:
         return Share(cpu=1, gpu=1.0 if trial.configuration == 4 else 0.5)
 
-    TuneExecutor().run(iter(trials), heard, Terms(share=share, max_attempts=1))
-    assert set(heard.statuses().values()) == {"finished"}
-    devices = [heard.starts[trial.key][0][1].device for trial in trials]
+    TuneExecutor().run(iter(trials), recording, Terms(share=share, max_attempts=1))
+    assert set(recording.statuses().values()) == {"finished"}
+    devices = [recording.starts[trial.key][0][1].device for trial in trials]
     assert sorted(devices[:4]) == ["gpu 0", "gpu 0", "gpu 1", "gpu 1"]
     assert devices[4] in ("gpu 0", "gpu 1")
-    # Four halves are all there is: a fifth trial saw at least one of them leave before it began.
+    # Four halves fill both GPUs: the fifth trial saw at least one of them leave before it started.
     assert (tmp_path / "4.saw").read_text() != "0"
 
 
-def test_a_relative_path_is_meant_from_the_folder_of_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_refers_to_the_folder_of_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "score.txt").write_text("0.75")
     monkeypatch.chdir(tmp_path)
@@ -102,14 +102,14 @@ def test_a_relative_path_is_meant_from_the_folder_of_the_sweep(tmp_path: Path, m
         Trial("study", 0, number, "arm", task={"file": "data/score.txt"}, trainable="support.trainables:reads_a_file")
         for number in range(4)
     ]
-    heard = Recording()
-    TuneExecutor(workers=2).run(iter(trials), heard, Terms(max_attempts=1))
-    assert set(heard.statuses().values()) == {"finished"}
-    assert [epochs[0].measures["validation_auc"] for epochs in heard.epochs.values()] == [0.75] * 4
+    recording = Recording()
+    TuneExecutor(workers=2).run(iter(trials), recording, Terms(max_attempts=1))
+    assert set(recording.statuses().values()) == {"finished"}
+    assert [epochs[0].measures["validation_auc"] for epochs in recording.epochs.values()] == [0.75] * 4
 
 
 class Refusing(Recording):
-    """An observer that fails at the second epoch it hears of."""
+    """An observer that fails at the second epoch reported to it."""
 
     def epoch(self, key: TrialKey, result: EpochResult) -> None:
         super().epoch(key, result)
@@ -120,27 +120,27 @@ class Refusing(Recording):
 def test_an_error_in_the_driver_ends_the_run_cleanly_and_is_raised() -> None:
     with pytest.raises(RuntimeError, match="the disk is full"):
         TuneExecutor(workers=2).run(quick(40), Refusing(), Terms())
-    heard = Recording()
-    TuneExecutor(workers=2).run(quick(4), heard, Terms())
-    assert len(heard.endings) == 4
+    recording = Recording()
+    TuneExecutor(workers=2).run(quick(4), recording, Terms())
+    assert len(recording.endings) == 4
 
 
-def test_the_observer_ends_trials_as_pruned_and_the_worker_goes_on_with_others() -> None:
+def test_the_observer_ends_trials_as_pruned_and_the_worker_continues_with_others() -> None:
     class Pruning(Recording):
         def epoch(self, key: TrialKey, result: EpochResult) -> str | None:  # type: ignore[override]
             super().epoch(key, result)
             return "behind" if key.configuration % 2 and result.epoch == 2 else None
 
-    heard = Pruning()
-    TuneExecutor(workers=1).run(quick(6), heard, Terms())
-    assert heard.statuses() == {number: "pruned" if number % 2 else "finished" for number in range(6)}
-    assert [len(epochs) for epochs in heard.epochs.values()] == [3, 2] * 3
-    assert {ending.error for ending in heard.endings.values()} == {None, "behind"}
-    assert len({where.worker for ((_, where),) in heard.starts.values()}) == 1
+    recording = Pruning()
+    TuneExecutor(workers=1).run(quick(6), recording, Terms())
+    assert recording.statuses() == {number: "pruned" if number % 2 else "finished" for number in range(6)}
+    assert [len(epochs) for epochs in recording.epochs.values()] == [3, 2] * 3
+    assert {ending.error for ending in recording.endings.values()} == {None, "behind"}
+    assert len({where.worker for ((_, where),) in recording.starts.values()}) == 1
 
 
-def test_a_stop_in_the_midst_of_an_epoch_ends_the_run(tmp_path: Path) -> None:
-    heard = Recording()
+def test_a_stop_in_the_middle_of_an_epoch_ends_the_run(tmp_path: Path) -> None:
+    recording = Recording()
     trials = (
         Trial("study", 0, n, "arm", training={"folder": str(tmp_path)}, trainable="support.trainables:never_ends")
         for n in range(6)
@@ -149,9 +149,9 @@ def test_a_stop_in_the_midst_of_an_epoch_ends_the_run(tmp_path: Path) -> None:
     def stop() -> bool:
         return (tmp_path / "0.begun").exists()
 
-    TuneExecutor(workers=1).run(trials, heard, Terms(), stop)
+    TuneExecutor(workers=1).run(trials, recording, Terms(), stop)
     wait_for(tmp_path / "0.begun")
-    assert heard.endings == {}
+    assert recording.endings == {}
 
 
 def test_trials_start_in_the_order_of_the_plan() -> None:
@@ -166,19 +166,21 @@ def test_trials_start_in_the_order_of_the_plan() -> None:
     assert order == list(range(10))
 
 
-def test_a_worker_is_used_for_many_trials_and_seconds_are_measured() -> None:
-    heard = Recording()
+def test_a_worker_is_reused_for_many_trials_and_seconds_are_measured() -> None:
+    recording = Recording()
     start = time.monotonic()
-    TuneExecutor(workers=1).run(quick(10), heard, Terms())
-    assert {where.worker for ((_, where),) in heard.starts.values()} == {heard.starts[TrialKey(0, "arm")][0][1].worker}
-    assert 0 < sum(ending.seconds for ending in heard.endings.values()) < time.monotonic() - start
+    TuneExecutor(workers=1).run(quick(10), recording, Terms())
+    assert {where.worker for ((_, where),) in recording.starts.values()} == {
+        recording.starts[TrialKey(0, "arm")][0][1].worker
+    }
+    assert 0 < sum(ending.seconds for ending in recording.endings.values()) < time.monotonic() - start
 
 
 def test_nothing_to_do_needs_no_ray() -> None:
     TuneExecutor(address="nowhere:1").run(iter(()), Recording(), Terms())
 
 
-def test_trainables_of_the_project_with_data_of_their_own_run_on_workers(tmp_path: Path) -> None:
+def test_built_in_trainables_that_load_their_own_data_run_on_workers(tmp_path: Path) -> None:
     trials = [
         continual_trial(write_idx_files(tmp_path), "mfvi", epochs=1),
         replace(regression_trial(write_linear_set(tmp_path)), configuration=3),
@@ -187,7 +189,8 @@ def test_trainables_of_the_project_with_data_of_their_own_run_on_workers(tmp_pat
     InlineExecutor().run(iter(trials), inline, Terms())
     TuneExecutor(workers=1).run(iter(trials), tune, Terms())
     assert tune.statuses() == {2: "finished", 3: "finished"}
-    told = [
-        {key: [epoch.measures for epoch in epochs] for key, epochs in heard.epochs.items()} for heard in (inline, tune)
+    measures = [
+        {key: [epoch.measures for epoch in epochs] for key, epochs in recording.epochs.items()}
+        for recording in (inline, tune)
     ]
-    assert told[0] == told[1]
+    assert measures[0] == measures[1]

@@ -1,4 +1,4 @@
-"""The arms: where each starts, and how a wrong name or option is answered."""
+"""The methods: how each starts, and the errors for a wrong name or option."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ def test_each_method_has_its_posterior(name: str, kind: type) -> None:
 @pytest.mark.parametrize("grouping", ["layer", "tensor"])
 @pytest.mark.parametrize("control", ["mfvi_noise_matched", "mfvi_scaled"])
 def test_the_controls_start_with_as_much_noise_per_weight_as_radial(control: str, grouping: str) -> None:
-    for own, radial in zip(
+    for matched, radial in zip(
         build(control, grouping=grouping)[0].posteriors(),
         build("radial", grouping=grouping)[0].posteriors(),
         strict=True,
     ):
-        torch.testing.assert_close(own.variance(), radial.variance(), rtol=1e-4, atol=0)
+        torch.testing.assert_close(matched.variance(), radial.variance(), rtol=1e-4, atol=0)
 
 
-def test_noise_matched_is_free_afterwards_and_scaled_keeps_its_factor() -> None:
+def test_noise_matched_trains_freely_and_scaled_keeps_its_factor() -> None:
     matched, scaled = (build(name)[0].posteriors()[2] for name in ("mfvi_noise_matched", "mfvi_scaled"))
     assert isinstance(matched, GaussianPosterior)
     assert isinstance(scaled, GaussianPosterior)
@@ -84,7 +84,7 @@ def test_noise_matched_is_free_afterwards_and_scaled_keeps_its_factor() -> None:
     torch.testing.assert_close(scaled.scale().mean(), expected / math.sqrt(scaled.size))
 
 
-def test_grouping_by_tensor_normalises_weight_and_bias_apart() -> None:
+def test_grouping_by_tensor_normalises_weight_and_bias_separately() -> None:
     by_layer, by_tensor = (build("radial", grouping=g)[0].posteriors()[0] for g in ("layer", "tensor"))
     assert by_layer.groups == (3 * 9 * 4 + 4,)
     assert by_tensor.groups == (3 * 9 * 4, 4)
@@ -99,7 +99,7 @@ def test_tweaked_starts_with_a_tiny_variance_and_pretrains_a_third() -> None:
     assert (schedule.pretrain_epochs, schedule.patience) == (10, 4)
 
 
-def test_members_of_an_ensemble_start_apart() -> None:
+def test_members_of_an_ensemble_start_from_different_weights() -> None:
     for name in ("deep_ensemble", "radial_ensemble"):
         members = build(name, {"members": 4})
         assert len(members) == 4
@@ -116,7 +116,7 @@ def test_prior_options_choose_the_prior() -> None:
     assert tight.scale.item() == pytest.approx(3.0 / math.sqrt(network.posteriors()[0].size))
 
 
-def test_options_come_before_the_configuration_and_the_study() -> None:
+def test_options_take_precedence_over_the_configuration_and_the_study() -> None:
     posterior = build("mfvi", {"initial_rho": -5.0})[0].posteriors()[0]
     assert isinstance(posterior, GaussianPosterior)
     assert posterior.rho.unique().tolist() == [-5.0]
@@ -126,7 +126,7 @@ def test_options_come_before_the_configuration_and_the_study() -> None:
     assert method.schedule(training, options).pretrain_epochs == 4
 
 
-def test_an_unknown_arm_is_answered_with_the_nearest() -> None:
+def test_an_unknown_arm_gets_the_nearest_name() -> None:
     with pytest.raises(MethodError, match=r"unknown arm 'radail'; did you mean 'radial'\?"):
         read_method_options("radail", {})
 

@@ -164,7 +164,7 @@ def test_optuna_shows_pruned_runs_with_their_epochs_and_samplers_hear_their_best
     ("changes", "words"),
     [
         ({"pruning": PRUNING}, "branin.yaml: pruning: belongs under `search`"),
-        ({"search": None, "sampling": {"configurations": 3}, "pruning": {}}, "the trials of a sweep are pairs"),
+        ({"search": None, "sampling": {"configurations": 3}, "pruning": {}}, "a sweep compares pairs of trials"),
         ({"search": {"pruning": {"startup": 3}}}, "search.pruning.startup: unknown key 'startup'; did you mean"),
         ({"search": {"pruning": "median"}}, "search.pruning: must be a mapping of keys to values, found 'median'"),
     ],

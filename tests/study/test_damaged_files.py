@@ -1,4 +1,4 @@
-"""150 study files, each damaged in one place: every one ends with 2 and one line that names the key."""
+"""150 study files, each damaged in one place: each gets exit code 2 and one line that names the key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robustness.cli import main
 
 
 class Damaged(NamedTuple):
-    """A damaged file's text and what the line about it must name."""
+    """The text of a damaged file and the key that its error message must name."""
 
     text: str
     key: str
@@ -97,7 +97,7 @@ TEXTS = (
 
 
 def paths(data: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The way to every key."""
+    """Yield the path to every key."""
     if isinstance(data, dict):
         for key, value in data.items():
             yield (*before, key)
@@ -107,8 +107,8 @@ def paths(data: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 def place_of(data: Any, path: tuple[str, ...]) -> dict[str, Any]:
     for key in path[:-1]:
         data = data[key]
-    found: dict[str, Any] = data
-    return found
+    place: dict[str, Any] = data
+    return place
 
 
 def misspelt(chance: random.Random, data: dict[str, Any]) -> Damaged:
@@ -119,9 +119,9 @@ def misspelt(chance: random.Random, data: dict[str, Any]) -> Damaged:
     items = [(wrong if name == key else name, value) for name, value in place.items()]
     place.clear()
     place.update(items)
-    # A choice's name is a value of its option: sgd without its name is an optimizer that does not exist.
-    named = wrong if path[-2:-1] != ("optimizer",) else "optimizer"
-    return Damaged(dump(data), named)
+    # A choice's name is a value of its option: a misspelt sgd is an optimizer that does not exist.
+    culprit = wrong if path[-2:-1] != ("optimizer",) else "optimizer"
+    return Damaged(dump(data), culprit)
 
 
 def removed(chance: random.Random, data: dict[str, Any]) -> Damaged:
@@ -131,7 +131,7 @@ def removed(chance: random.Random, data: dict[str, Any]) -> Damaged:
 
 
 def of_wrong_type(chance: random.Random, data: dict[str, Any]) -> Damaged:
-    # A number in place of a constant may be right, and so may any text in place of a text.
+    # Replacing a constant by a number, or text by other text, may be valid.
     path = chance.choice([path for path in paths(data) if path[-1] not in ("momentum", "sgd", "amsgrad")])
     place = place_of(data, path)
     right = place[path[-1]]
@@ -196,7 +196,7 @@ def test_a_damaged_file_exits_2_with_one_line_that_names_the_key(
     assert [file.name for file in tmp_path.iterdir()] == ["study.yaml"]
 
 
-def test_the_undamaged_file_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_undamaged_file_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(dump(SMALL), encoding="utf-8")
     assert main(["plan", str(path)]) == 0

@@ -1,4 +1,4 @@
-"""Studies: what is read, what is refused, what a study is compared by."""
+"""Studies: reading, rejecting and comparing them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make(**changes: Any) -> Study:
 
 @pytest.fixture
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave neither paths nor modules of a test behind."""
+    """Restore `sys.path` and the imported modules after a test."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "my_training", raising=False)
 
@@ -76,9 +76,7 @@ def test_the_papers_study_is_the_papers() -> None:
     assert study.reference.good == {"mfvi": 0.11, "radial": 0.44}
 
 
-def test_data_that_is_missing_is_an_error_only_when_it_is_needed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_data_is_an_error_only_when_it_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TaskError, match=r"task.*data/retinopathy_256"):
         load_study("retinopathy_robustness")
@@ -134,7 +132,7 @@ def test_a_space_is_found_beside_the_study_or_by_its_bundled_name(tmp_path: Path
         load_study(write(tmp_path, small(space="not_there.yaml")))
 
 
-def test_an_unknown_study_is_answered_with_the_nearest() -> None:
+def test_an_unknown_study_gets_the_nearest_name() -> None:
     with pytest.raises(StudyFileError, match="did you mean 'quickstart'"):
         load_study("quikstart")
 
@@ -208,10 +206,14 @@ def test_bad_arms_are_refused(arms: list[Any], words: str) -> None:
             StudyFileError,
             r"outcomes\.lerned_nothing: .*did you mean 'learned_nothing'",
         ),
-        ({"resources__gpu": 0.4}, StudyFileError, "resources: gpu must be 1/k"),
+        (
+            {"resources__gpu": 0.4},
+            StudyFileError,
+            "resources: gpu must be 1/k if below 1, such as 1/2 = 0.5, found 0.4",
+        ),
         ({"resources__gpu": "atuo"}, StudyFileError, r"resources\.gpu: .*'atuo'"),
-        ({"resources__gpu": 1.5}, StudyFileError, "resources: gpu must be"),
-        ({"resources__cpu": 2.5}, StudyFileError, "resources: cpu must be"),
+        ({"resources__gpu": 1.5}, StudyFileError, "resources: gpu must be 0, an integer"),
+        ({"resources__cpu": 2.5}, StudyFileError, "resources: cpu must be an integer if above 1, found 2.5"),
         ({"training__device": "cuda"}, StudyFileError, r"training\.device: is 'cuda', but .* resources\.gpu is 0"),
         ({"reference": {"good": {"mfvi": 11}}}, StudyFileError, r"reference\.good\.mfvi: .*found 11"),
         ({"stop": {"level": 2}}, StudyFileError, r"stop\.level"),
@@ -231,7 +233,7 @@ def test_bad_arms_are_refused(arms: list[Any], words: str) -> None:
         ({"colour": 1}, StudyFileError, "colour: unknown key 'colour'"),
     ],
 )
-def test_what_is_wrong_is_named_in_one_line(changes: dict[str, Any], error: type[RobustnessError], words: str) -> None:
+def test_an_error_is_named_in_one_line(changes: dict[str, Any], error: type[RobustnessError], words: str) -> None:
     with pytest.raises(error, match=words) as caught:
         make(**changes)
     assert str(caught.value).startswith("study.yaml: ")
@@ -270,7 +272,7 @@ def test_a_users_own_task_is_found_beside_the_study(tmp_path: Path) -> None:
     path = write(tmp_path, small(task__name="their_eyes"))
     study = load_study(path)
     assert study.task["name"] == "their_eyes"
-    # Its data, too, is loaded once and shared.
+    # Its data is loaded once and shared as well.
     assert find_trainable(make_plan(study).trials[0].trainable).loads_task
 
 
@@ -294,7 +296,7 @@ def test_a_users_own_trainable_is_found_beside_the_study_and_takes_its_own_optio
         ("import not_there_at_all", "cannot import 'my_training'"),
     ],
 )
-def test_a_users_own_trainable_that_cannot_be_had_is_refused(tmp_path: Path, code: str, words: str) -> None:
+def test_a_users_own_trainable_that_cannot_be_loaded_is_refused(tmp_path: Path, code: str, words: str) -> None:
     (tmp_path / "my_training.py").write_text(code)
     with pytest.raises(StudyFileError, match=words):
         load_study(write(tmp_path, own()))
@@ -308,7 +310,7 @@ def test_a_users_own_trainable_has_no_untrained_networks(tmp_path: Path) -> None
         load_study(write(tmp_path, own(outcomes=outcomes)))
 
 
-def test_a_document_is_plain_and_says_everything() -> None:
+def test_a_document_is_plain_and_complete() -> None:
     document = make().document()
     assert json.loads(json.dumps(document)) == document
     assert document["arms"][0] == {"label": "mfvi", "method": "mfvi", "options": {}}
@@ -316,7 +318,7 @@ def test_a_document_is_plain_and_says_everything() -> None:
     assert document["space"]["stratify"] == "optimizer"
 
 
-def test_a_document_describes_the_same_study_again() -> None:
+def test_a_document_reproduces_the_study() -> None:
     document = make().document()
     arms = [{"name": arm["label"], "method": arm["method"], **arm["options"]} for arm in document["arms"]]
     assert make_study({**document, "arms": arms}, "again").hash == make().hash
@@ -326,7 +328,7 @@ def test_a_document_describes_the_same_study_again() -> None:
     "changes",
     [{"description": "other"}, {"resources__cpu": 2}, {"reference": {"good": {"mfvi": 0.1}}}, {"stop": {"level": 0.1}}],
 )
-def test_what_decides_no_result_changes_no_hash(changes: dict[str, Any]) -> None:
+def test_keys_that_do_not_affect_results_leave_the_hash_unchanged(changes: dict[str, Any]) -> None:
     assert make(**changes).hash == make().hash
     assert differences(make().document(), make(**changes).document()) == []
 
@@ -338,12 +340,12 @@ def test_what_decides_no_result_changes_no_hash(changes: dict[str, Any]) -> None
         ({"sampling__seed": 1}, "sampling.seed: 0, now 1"),
         ({"task__train": 65}, "task.train: 64, now 65"),
         ({"outcomes__good": {"at_least": 0.7}}, "outcomes.good.at_least: 0.8, now 0.7"),
-        ({"model__channel_factor": 0.625}, "model.channel_factor: not there before, now 0.625"),
+        ({"model__channel_factor": 0.625}, "model.channel_factor: not set before, now 0.625"),
         ({"arms": ["mfvi", {"name": "radial", "method": "mfvi"}]}, "arms.radial.method: 'radial', now 'mfvi'"),
         ({"space__batch_size": [16, 32]}, "space.batch_size: [16, 32, 64], now [16, 32]"),
     ],
 )
-def test_what_decides_results_changes_the_hash_and_is_listed(changes: dict[str, Any], line: str) -> None:
+def test_keys_that_affect_results_change_the_hash_and_are_listed(changes: dict[str, Any], line: str) -> None:
     before, after = make(), make(**changes)
     assert before.hash != after.hash
     assert differences(before.document(), after.document()) == [line]
@@ -367,9 +369,9 @@ def test_more_of_the_same_extends_a_study_and_less_does_not(changes: dict[str, A
         assert not extends(after, before)
 
 
-def test_comparing_documents_leaves_them_as_they_are() -> None:
+def test_comparing_documents_does_not_change_them() -> None:
     before, after = make().document(), make(sampling__configurations=20).document()
-    kept = copy.deepcopy((before, after))
+    copies = copy.deepcopy((before, after))
     extends(before, after)
     differences(before, after)
-    assert (before, after) == kept
+    assert (before, after) == copies

@@ -1,4 +1,4 @@
-"""Files are read as YAML 1.2 without any surprise, and what is odd is refused with its key."""
+"""Files are read as YAML 1.2, and anything unusual is rejected with its key."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def read(text: str) -> Any:
     ],
 )
 def test_plain_values_are_what_they_look_like(text: str, value: object) -> None:
-    found = read(text)
-    assert found == value
-    assert type(found) is type(value)
+    result = read(text)
+    assert result == value
+    assert type(result) is type(value)
 
 
 JSON = st.recursive(
@@ -60,7 +60,7 @@ JSON = st.recursive(
 
 @given(JSON)
 @settings(deadline=None, derandomize=True, max_examples=150)
-def test_what_json_says_is_read_as_json_reads_it(value: object) -> None:
+def test_json_is_read_as_json(value: object) -> None:
     assert read(json.dumps(value)) == value
 
 
@@ -78,7 +78,7 @@ def test_what_json_says_is_read_as_json_reads_it(value: object) -> None:
         ("a: [0, .nan]", "a.1: .nan is not a finite number"),
         ("a: 1e999", "a: '1e999' is too large"),
         ("a: 99999999999999999999", "a: '99999999999999999999' is too large"),
-        ('a: "\\ud800"', "characters that are no text"),
+        ('a: "\\ud800"', "characters that are not valid text"),
         ("a: 1\n---\nb: 2", "more than one document"),
         ("a: [1, 2", "a.2: line 1"),
         ("a: 1\n b: 2", "not valid YAML"),
@@ -91,7 +91,7 @@ def test_what_json_says_is_read_as_json_reads_it(value: object) -> None:
         ("a: " + "x" * LONGEST, "longer than"),
     ],
 )
-def test_what_is_odd_is_refused_in_one_line_with_its_key(text: str, words: str) -> None:
+def test_anything_unusual_is_refused_in_one_line_with_its_key(text: str, words: str) -> None:
     with pytest.raises(StudyFileError) as caught:
         read(text)
     line = str(caught.value)
@@ -100,7 +100,7 @@ def test_what_is_odd_is_refused_in_one_line_with_its_key(text: str, words: str) 
     assert len(line) < 400
 
 
-def test_the_deepest_nesting_that_is_allowed_is_read() -> None:
+def test_the_deepest_allowed_nesting_is_read() -> None:
     assert read("[" * DEEPEST + "]" * DEEPEST) == json.loads("[" * DEEPEST + "]" * DEEPEST)
 
 
@@ -112,7 +112,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"[1, 2]", b"just words"])
-def test_a_file_that_holds_no_mapping_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+def test_a_file_without_a_mapping_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "odd.yaml"
     path.write_bytes(content)
     with pytest.raises(StudyFileError, match=r"odd\.yaml: "):

@@ -207,9 +207,9 @@ def test_fractions_of_configurations_leave_the_winners_further_trials_out(tmp_pa
         ({"winners": {"replicates": 1}}, "winners.replicates"),
         ({"winners": {"by": "data"}}, "winners.replicates"),
         ({"winners": {"by": "data", "replicate": 2}}, "winners.replicate"),
-        ({"stop": {}}, "winners: cannot be chosen with `stop`"),
+        ({"stop": {}}, "winners: cannot be combined with `stop`"),
         ({"sampling": {"strategy": "grid", "replicates": 2}}, "sampling.replicates: must be 1"),
-        ({"search": {"runs": 3}, "sampling": {"strategy": "random"}}, "winners: is for sweeps"),
+        ({"search": {"runs": 3}, "sampling": {"strategy": "random"}}, "winners: is only for sweeps"),
         (
             {
                 "space": {"data": {"low": 0.1, "high": 1.0}},

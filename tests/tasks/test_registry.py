@@ -28,7 +28,7 @@ SMALL = {"name": "synthetic_fundus", "image_size": 16, "train": 6, "validation":
         ({"name": "npz", "file": "/no/such.npz"}, "file '/no/such.npz' does not exist"),
     ],
 )
-def test_an_invalid_task_is_a_one_line_error_that_names_the_problem(options: dict[str, Any], message: str) -> None:
+def test_a_bad_task_gets_one_line_that_names_the_problem(options: dict[str, Any], message: str) -> None:
     with pytest.raises(TaskError) as caught:
         check_task(options)
     assert message in str(caught.value)
@@ -70,6 +70,6 @@ def test_channel_statistics_agree_with_numpy() -> None:
     np.testing.assert_allclose(std, scaled.std(axis=0), rtol=1e-6)
 
 
-def test_a_constant_channel_is_not_divided_by_zero() -> None:
+def test_a_constant_channel_does_not_cause_a_division_by_zero() -> None:
     mean, std = channel_statistics(np.full((2, 3, 3, 1), 255, dtype=np.uint8))
     assert (mean[0], std[0]) == (1.0, 1.0)
