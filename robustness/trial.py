@@ -17,6 +17,9 @@ Status: TypeAlias = Literal[
 ]
 """`planned` and `running` trials are still to do; the others have ended and never run again by themselves."""
 
+Stage: TypeAlias = Literal["sweep", "search", "final"]
+"""What a trial belongs to: a sweep, the search of an optimised study, or the final models of its best runs."""
+
 PENDING: tuple[Status, ...] = ("planned", "running")
 """Trials still to do; after a crash of the driver a `running` one starts again."""
 COUNTED: tuple[Status, ...] = ("finished", "diverged")
@@ -62,6 +65,9 @@ class Trial:
     trainable: str = DEFAULT_TRAINABLE
     checkpoint: str | None = None
     """A file in which the trainable keeps its state between epochs, and from which it goes on if the file exists."""
+    stage: Stage = "sweep"
+    run: int | None = None
+    """The run of the arm's search, counted from 0: the trial's own, or the one that its final model is made of."""
 
     @property
     def key(self) -> TrialKey:

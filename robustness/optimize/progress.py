@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from robustness.metrics import OBJECTIVES
 from robustness.optimize.ensembles import ensemble_size, final_models, members_among
-from robustness.optimize.numbering import Stage, read_number
 from robustness.study.arms import Arm
 from robustness.sweep.progress import in_words, running_json, running_table
-from robustness.trial import ENDED, NO_RESULT, EpochResult, Status, TrialKey
+from robustness.trial import ENDED, NO_RESULT, EpochResult, Stage, Status, TrialKey
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -49,6 +48,8 @@ class SearchProgress:
     running: dict[TrialKey, EpochResult | None] = field(default_factory=dict)
     epoch_seconds: dict[str, tuple[int, float]] = field(default_factory=dict)
     """For each arm how many epochs of finished trials were measured, and how long they took together."""
+    runs: dict[TrialKey, tuple[Stage, int]] = field(default_factory=dict)
+    """The stage of each trial, and the run of its arm's search, from 0."""
 
     @staticmethod
     def of(store: StudyStore) -> SearchProgress:
@@ -56,12 +57,12 @@ class SearchProgress:
         progress = _planned(store.document())
         seconds, newest = store.seconds(), store.newest_epochs()
         models: Counter[tuple[str, int]] = Counter()
-        for key, status, score in store.results():
-            stage, run = read_number(key.configuration)[1:]
+        for key, status, score, stage, run in store.results():
             # An arm that the study no longer has keeps its trials in the store.
-            if key.arm not in progress.arms:
+            if key.arm not in progress.arms or run is None:
                 continue
             arm = progress.arms[key.arm]
+            progress.runs[key] = stage, run
             progress.states[key] = status
             if status == "running":
                 progress.running[key] = newest.get(key)
@@ -115,8 +116,15 @@ class SearchProgress:
     def complaints(self) -> list[str]:
         """A line for each trial without a result."""
         return [
-            f"{status.replace('_', ' ')}: {_name(key)}" for key, status in self.states.items() if status in NO_RESULT
+            f"{status.replace('_', ' ')}: {self.trial_name(key)}"
+            for key, status in self.states.items()
+            if status in NO_RESULT
         ]
+
+    def trial_name(self, key: TrialKey) -> str:
+        """`radial, run 3` or `radial, final model 1`."""
+        stage, run = self.runs[key]
+        return f"{key.arm}, run {run + 1}" if stage == "search" else f"{key.arm}, final model {key.replicate + 1}"
 
     def line(self) -> str:
         """The whole state in one line."""
@@ -146,7 +154,7 @@ class SearchProgress:
                 "-" if arm.best_run is None else str(arm.best_run),
                 f"{arm.ended['final']} of {arm.final_models}" if arm.final_models else "-",
             )
-        running = {_name(key): newest for key, newest in self.running.items()}
+        running = {self.trial_name(key): newest for key, newest in self.running.items()}
         return Group(Text(self.line()), rows, *running_table(running, self.metric, None))
 
     def as_json(self) -> Mapping[str, Any]:
@@ -191,9 +199,3 @@ def _planned(document: Mapping[str, Any]) -> SearchProgress:
         arms=planned,
         epochs={"search": int(search["epochs"] or epochs), "final": epochs},
     )
-
-
-def _name(key: TrialKey) -> str:
-    """A trial as people call it: `radial, run 3` or `radial, final model 1`."""
-    _, stage, run = read_number(key.configuration)
-    return f"{key.arm}, run {run + 1}" if stage == "search" else f"{key.arm}, final model {key.replicate + 1}"
