@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from robustness.execution.protocol import Executor, never
 from robustness.optimize.ensembles import FROM_MEMBERS, combine, final_counts, members_of, size_of
 from robustness.optimize.proposals import Run
-from robustness.optimize.search import NOTHING, runs_in, search_of, trial_of
+from robustness.optimize.search import runs_in, search_of, trial_of
 from robustness.plugins import find_trainable
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
-from robustness.sweep.sweep import Decision, Recorder, Watcher, terms_of, with_checkpoint
+from robustness.sweep.recording import Recorder, Watcher, with_checkpoint
+from robustness.sweep.sweep import terms_of
 from robustness.trial import EpochResult, Trial, TrialKey
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def train_finals(
     folder = model_folder(study, store)
     final = as_final(study)
     judge = Judge.of(final.document(), store.note(UNTRAINED_NOTE))
-    recorder = Recorder(final, judge, Decision(final, NOTHING), watcher, folder)
+    recorder = Recorder(final, judge, folder, watcher)
     with store.writer() as writer:
         recorder.writer = writer
         left = (with_checkpoint(trial, folder) for trial in trials if trial.key in pending)

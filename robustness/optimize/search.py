@@ -24,7 +24,8 @@ from robustness.study.sections import Search
 from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
 from robustness.sweep.plan import Plan
-from robustness.sweep.sweep import Decision, Recorder, checkpoint_folder, terms_of, with_checkpoint
+from robustness.sweep.recording import Recorder, checkpoint_folder, with_checkpoint
+from robustness.sweep.sweep import terms_of
 from robustness.trial import ENDED, EpochResult, Stage, Trial, TrialKey
 
 NOTHING = Plan("", (), (), None, None)
@@ -78,7 +79,7 @@ def search(
         state = _Search(study, store, tables, starts or {})
         folder = checkpoint_folder(study, store)
         judge = Judge.of(study.document(), store.note(UNTRAINED_NOTE))
-        recorder = Recorder(study, judge, Decision(study, NOTHING), None, folder)
+        recorder = Recorder(study, judge, folder)
         with store.writer() as writer:
             recorder.writer = writer
             trials = (with_checkpoint(trial, folder) for trial in state.trials())

@@ -237,7 +237,7 @@ def running_json(running: Mapping[TrialKey, EpochResult | None]) -> list[dict[st
 
 
 class Display:
-    """Shows a `Progress` while a sweep runs; a `SweepWatcher` of `robustness.sweep.sweep`, and a context."""
+    """Shows a `Progress` while a sweep runs; a `SweepWatcher` of `robustness.sweep.recording`, and a context."""
 
     def __init__(self, progress: Progress, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.progress = progress
