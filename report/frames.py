@@ -5,6 +5,7 @@
 | column | meaning |
 |---|---|
 | configuration, arm, replicate | which trial |
+| stage, run | sweep, search or final; the run of the arm's search, from 0, <NA> in a sweep |
 | status | planned, running, finished, diverged, out_of_memory, timed_out, failed or pruned |
 | epochs | how many epochs it has recorded, pre-training left out |
 | best, best_epoch | the highest value of the study's metric and the first epoch that had it; NaN, <NA> if none had |
@@ -35,8 +36,9 @@ from robustness.store.registering import CURVES_NOTE
 from robustness.trial import TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
+_STAGE = ["stage", "run"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
-TRIAL_COLUMNS = [*KEY, "status", "epochs", "best", "best_epoch", "last", "last_epoch", "measured", *_RAN]
+TRIAL_COLUMNS = [*KEY, *_STAGE, "status", "epochs", "best", "best_epoch", "last", "last_epoch", "measured", *_RAN]
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     last = finite.drop_duplicates(KEY, keep="last")
     best = best.rename(columns={"value": "best", "epoch": "best_epoch"})
     last = last.rename(columns={"value": "last", "epoch": "last_epoch"})
-    joined = stored[[*KEY, "status", "metric", *_RAN]].astype({"arm": "str", "configuration": "int64"})
+    joined = stored[[*KEY, *_STAGE, "status", "metric", *_RAN]].astype({"arm": "str", "configuration": "int64"})
     joined = joined.merge(number.reset_index(), on=KEY, how="left")
     joined = joined.merge(best, on=KEY, how="left").merge(last, on=KEY, how="left")
     joined["epochs"] = joined["epochs"].fillna(0).astype("int64")

@@ -17,6 +17,9 @@ Status: TypeAlias = Literal[
 ]
 """`planned` and `running` trials are still to do; the others have ended and are rerun only on request."""
 
+Stage: TypeAlias = Literal["sweep", "search", "final"]
+"""What a trial belongs to: a sweep, the search of an optimised study, or the final models of its best runs."""
+
 PENDING: tuple[Status, ...] = ("planned", "running")
 """Trials still to do; a `running` trial starts again after a crash of the driver."""
 COUNTED: tuple[Status, ...] = ("finished", "diverged")
@@ -62,6 +65,9 @@ class Trial:
     trainable: str = DEFAULT_TRAINABLE
     checkpoint: str | None = None
     """A file for the trainable's state between epochs; training resumes from it if it exists."""
+    stage: Stage = "sweep"
+    run: int | None = None
+    """The run of the arm's search, from 0: the trial's own, or the one whose configuration the final model has."""
 
     @property
     def key(self) -> TrialKey:

@@ -12,7 +12,6 @@ import pandas as pd
 from report.frames import StudyFrames
 from robustness.errors import SearchSpaceError
 from robustness.metrics import OBJECTIVES
-from robustness.optimize.numbering import read_number
 from robustness.space.options import Branches, Choices, Options, Range
 from robustness.space.space import read_space
 from robustness.trial import PENDING
@@ -24,8 +23,7 @@ def search_results(frames: StudyFrames) -> dict[str, Any] | None:
     if not search:
         return None
     measure = OBJECTIVES.get(str(search.get("objective")), frames.metric)
-    trials = staged(frames)
-    runs = trials.loc[trials["stage"] == "search"]
+    runs = frames.trials.loc[frames.trials["stage"] == "search"]
     scores = best_scores(frames, measure)
     arms = {}
     for arm in frames.arms:
@@ -44,12 +42,6 @@ def search_results(frames: StudyFrames) -> dict[str, Any] | None:
         "arms": arms,
     }
     return {"sentences": _sentences(arms, measure), "cautions": _cautions(arms, measure), **found}
-
-
-def staged(frames: StudyFrames) -> pd.DataFrame:
-    """The trials with `stage` (search or final) and `run`, from 0, the run that found the configuration."""
-    numbers = [read_number(int(number)) for number in frames.trials["configuration"]]
-    return frames.trials.assign(stage=[each.stage for each in numbers], run=[each.run for each in numbers])
 
 
 def best_scores(frames: StudyFrames, measure: str) -> dict[tuple[int, str, int], float]:

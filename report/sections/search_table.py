@@ -8,7 +8,7 @@ import pandas as pd
 
 from report.drawing.style import number, text
 from report.material import Material
-from report.sections.search_results import best_scores, measure_words, staged
+from report.sections.search_results import best_scores, measure_words
 
 
 def search_rows(material: Material, most: int) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]:
@@ -17,7 +17,7 @@ def search_rows(material: Material, most: int) -> tuple[tuple[str, ...], tuple[t
     scores = best_scores(frames, material.analysis["search"]["objective"])
     tests = _tests(material)
     places = {arm: place for place, arm in enumerate(frames.arms)}
-    trials = staged(frames)
+    trials = frames.trials
     trials = trials.assign(
         place=trials["arm"].map(places).fillna(len(places)), later=(trials["stage"] == "final").astype(int)
     ).sort_values(["place", "later", "run", "replicate"])

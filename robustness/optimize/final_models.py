@@ -6,22 +6,23 @@ takes. Its predictions for the test set go into the store, so every figure can b
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robustness.execution.protocol import Executor, never
 from robustness.optimize.ensembles import FROM_MEMBERS, combine, final_counts, members_of, size_of
-from robustness.optimize.numbering import arm_places, number_of, read_number
 from robustness.optimize.proposals import Run
-from robustness.optimize.search import NOTHING, runs_in, search_of, trial_of
+from robustness.optimize.search import runs_in, search_of, trial_of
 from robustness.plugins import find_trainable
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
-from robustness.sweep.sweep import Decision, Recorder, Watcher, terms_of, with_checkpoint
+from robustness.sweep.recording import Recorder, Watcher, with_checkpoint
+from robustness.sweep.sweep import terms_of
 from robustness.trial import EpochResult, Trial, TrialKey
 
 if TYPE_CHECKING:
@@ -51,23 +52,31 @@ def final_trials(study: Study, store: StudyStore) -> list[Trial]:
     if study.finals is None:
         return []
     study = as_final(study)
-    places = arm_places(store, [arm.label for arm in study.arms])
     replicates = final_counts(study)
     trainable = find_trainable(study.trainable).finals or study.trainable
     best = winners(study, store)
+    numbers = final_numbers(store, {arm: best[arm].number for arm in replicates if arm in best})
     return [
         trial_of(
             study,
-            arm,
-            number_of(places[arm], "final", best[arm].number),
+            TrialKey(numbers[arm], arm, replicate),
             best[arm].hyperparameters,
-            replicate=replicate,
-            trainable=trainable,
+            "final",
+            best[arm].number,
+            trainable,
         )
         for replicate in range(max(replicates.values(), default=0))
         for arm, count in replicates.items()
         if replicate < count and arm in best
     ]
+
+
+def final_numbers(store: StudyStore, runs: Mapping[str, int]) -> dict[str, int]:
+    """For each arm the configuration number of its final models of a run: the stored one, or the next free number."""
+    finals = [trial for trial in store.results() if trial.stage == "final"]
+    stored = {(trial.key.arm, trial.run): trial.key.configuration for trial in finals}
+    free = itertools.count(store.next_configuration())
+    return {arm: stored[arm, run] if (arm, run) in stored else next(free) for arm, run in runs.items()}
 
 
 def is_done(study: Study, store: StudyStore, finals: bool) -> bool:
@@ -96,7 +105,7 @@ def train_finals(
     folder = model_folder(study, store)
     final = as_final(study)
     judge = Judge.of(final.document(), store.note(UNTRAINED_NOTE))
-    recorder = Recorder(final, judge, Decision(final, NOTHING), watcher, folder)
+    recorder = Recorder(final, judge, folder, watcher)
     with store.writer() as writer:
         recorder.writer = writer
         left = (with_checkpoint(trial, folder) for trial in trials if trial.key in pending)
@@ -125,21 +134,19 @@ def make_ensembles(study: Study, store: StudyStore) -> None:
 
     if study.finals is None:
         return
-    best, places = winners(study, store), arm_places(store, [arm.label for arm in study.arms])
+    best = winners(study, store)
     kept, states = store.predictions(SPLIT), store.states()
     wanted = study.finals.arms or [arm.label for arm in study.arms]
     for label, member in members_of(study).items():
         if label not in wanted or member not in best:
             continue
         run = best[member]
-        of_member = number_of(places[member], "final", run.number)
-        there = sorted(key for key in kept if key.arm == member and key.configuration == of_member)
+        numbers = final_numbers(store, {member: run.number, label: run.number})
+        there = sorted(key for key in kept if key.arm == member and key.configuration == numbers[member])
         size = size_of(study, label)
         for place in range(len(there) // size):
             group = there[place * size : (place + 1) * size]
-            trial = trial_of(
-                study, label, number_of(places[label], "final", run.number), run.hyperparameters, replicate=place
-            )
+            trial = trial_of(study, TrialKey(numbers[label], label, place), run.hyperparameters, "final", run.number)
             if states.get(trial.key) == "finished":
                 continue
             arrays = combine([kept[key] for key in group])
@@ -156,15 +163,14 @@ def make_ensembles(study: Study, store: StudyStore) -> None:
 
 def final_measures(store: StudyStore) -> pd.DataFrame:
     """A row for each finished final model: arm, replicate, configuration, and the measures of its last epoch."""
-    states = store.states()
-    frame = store.epochs()
-    frame = frame.sort_values("epoch").groupby(["configuration", "arm", "replicate"], sort=False).tail(1)
-    final = [
-        read_number(number).stage == "final" and states[TrialKey(number, arm, replicate)] == "finished"
-        for number, arm, replicate in zip(frame["configuration"], frame["arm"], frame["replicate"], strict=True)
-    ]
-    found = frame[final].sort_values(["configuration", "replicate"], ignore_index=True)
-    return found if found.empty else found.dropna(axis="columns", how="all")
+    key = ["configuration", "arm", "replicate"]
+    trials = store.trials()
+    finals = trials.loc[(trials["stage"] == "final") & (trials["status"] == "finished"), [*key, "run"]]
+    last = store.epochs().sort_values("epoch").groupby(key, sort=False).tail(1)
+    places = {arm["label"]: place for place, arm in enumerate(store.document()["arms"])}
+    order = finals.assign(place=finals["arm"].map(places)).sort_values(["place", "run", "replicate"])
+    rows = order[key].astype(last[key].dtypes).merge(last, on=key)
+    return rows if rows.empty else rows.dropna(axis="columns", how="all")
 
 
 def model_folder(study: Study, store: StudyStore) -> Path:

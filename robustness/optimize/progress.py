@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from robustness.optimize.ensembles import ensemble_size, final_models, members_among
-from robustness.optimize.numbering import Stage, read_number
 from robustness.study.arms import Arm
 from robustness.sweep.progress import Progress
-from robustness.trial import ENDED, TrialKey
+from robustness.trial import ENDED, Stage, TrialKey
 
 if TYPE_CHECKING:
     from robustness.store.study_store import StudyStore
@@ -41,6 +40,8 @@ class SearchProgress(Progress):
     arms: dict[str, ArmProgress]
     epochs: dict[Stage, int]
     """Epochs of a run and of a final model; 1 if the study does not set them."""
+    runs: dict[TrialKey, tuple[Stage, int]] = field(default_factory=dict)
+    """The stage of each trial, and the run of its arm's search, from 0."""
 
     @staticmethod
     def of(store: StudyStore) -> SearchProgress:
@@ -48,12 +49,12 @@ class SearchProgress(Progress):
         progress = _planned(store.document())
         seconds, newest = store.seconds(), store.newest_epochs()
         models: Counter[tuple[str, int]] = Counter()
-        for key, status, score in store.results():
-            stage, run = read_number(key.configuration)[1:]
+        for key, status, score, stage, run in store.results():
             # Arms that were removed from the study still have trials in the store.
-            if key.arm not in progress.arms:
+            if key.arm not in progress.arms or run is None:
                 continue
             arm = progress.arms[key.arm]
+            progress.runs[key] = stage, run
             progress.states[key] = status
             if status == "running":
                 progress.running[key] = newest.get(key)
@@ -95,7 +96,7 @@ class SearchProgress(Progress):
 
     def trial_name(self, key: TrialKey) -> str:
         """`radial, run 3` or `radial, final model 1`."""
-        _, stage, run = read_number(key.configuration)
+        stage, run = self.runs[key]
         return f"{key.arm}, run {run + 1}" if stage == "search" else f"{key.arm}, final model {key.replicate + 1}"
 
     def details(self) -> Mapping[str, Any]:

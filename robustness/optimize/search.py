@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 from robustness.execution.protocol import Ending, Executor, Started, never
 from robustness.optimize.ensembles import members_of
-from robustness.optimize.numbering import arm_places, number_of, read_number
 from robustness.optimize.optuna_mirror import OptunaTables, optuna_tables
 from robustness.optimize.proposals import Run, propose
 from robustness.optimize.pruning import unreached_median
@@ -25,8 +24,9 @@ from robustness.study.sections import Search
 from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
 from robustness.sweep.plan import Plan
-from robustness.sweep.sweep import Decision, Recorder, checkpoint_folder, terms_of, with_checkpoint
-from robustness.trial import ENDED, EpochResult, Trial, TrialKey
+from robustness.sweep.recording import Recorder, checkpoint_folder, with_checkpoint
+from robustness.sweep.sweep import terms_of
+from robustness.trial import ENDED, EpochResult, Stage, Trial, TrialKey
 
 NOTHING = Plan("", (), (), None, None)
 """The plan of a study whose trials are proposed one by one."""
@@ -79,7 +79,7 @@ def search(
         state = _Search(study, store, tables, starts or {})
         folder = checkpoint_folder(study, store)
         judge = Judge.of(study.document(), store.note(UNTRAINED_NOTE))
-        recorder = Recorder(study, judge, Decision(study, NOTHING), None, folder)
+        recorder = Recorder(study, judge, folder)
         with store.writer() as writer:
             recorder.writer = writer
             trials = (with_checkpoint(trial, folder) for trial in state.trials())
@@ -97,12 +97,11 @@ def runs_in(study: Study, store: StudyStore) -> dict[str, list[Run]]:
     drawn = store.configurations()
     prunes = search_of(study).pruning is not None
     values = store.values(study.objective) if prunes else {}
-    for key, status, score in store.results():
-        numbered = read_number(key.configuration)
-        if numbered.stage == "search" and key.arm in found:
-            value = None if score is None or math.isnan(score) else score
+    for key, status, metric, stage, run in store.results():
+        if stage == "search" and run is not None and key.arm in found:
+            score = None if metric is None or math.isnan(metric) else metric
             known = values.get(key, {}) if status in ENDED else {}
-            found[key.arm].append(Run(numbered.run, drawn[key.configuration], status, value, known))
+            found[key.arm].append(Run(run, drawn[key.configuration], status, score, known))
     return {arm: sorted(runs, key=lambda run: run.number) for arm, runs in found.items()}
 
 
@@ -120,18 +119,20 @@ class _Search:
         self._store = store
         self._tables = tables
         self._starts = starts
-        self._arms = {arm.label: arm for arm in study.arms}
-        self._places = arm_places(store, list(self._arms))
         self.runs = runs_in(study, store)
+        self._numbers = {
+            trial.key: trial.run
+            for trial in store.results()
+            if trial.stage == "search" and trial.run is not None and trial.key.arm in self.runs
+        }
+        """The run, from 0, of each trial."""
         self.show_all()
 
     def trials(self) -> Iterator[Trial]:
         """What was proposed and has not ended; then, for as long as someone asks, new proposals, the arms in turn."""
-        pending = {key for key in self._store.pending() if read_number(key.configuration).stage == "search"}
-        for arm, runs in self.runs.items():
-            for run in tuple(runs):
-                if TrialKey(number_of(self._places[arm], "search", run.number), arm) in pending:
-                    yield self._trial(arm, run)
+        for key in self._store.pending():
+            if key in self._numbers:
+                yield self._trial(key, self.runs[key.arm][self._numbers[key]])
         for number in range(search_of(self._study).runs):
             for arm, runs in self.runs.items():
                 if len(runs) <= number:
@@ -144,14 +145,19 @@ class _Search:
         metric, seed = self._study.outcomes.metric, self._study.seed
         configuration = propose(search_of(self._study), space, seed, arm, runs, metric, start)
         run = Run(len(runs), configuration)
-        trial = self._trial(arm, run)
+        trial = self._trial(TrialKey(self._store.next_configuration(), arm), run)
         self._store.add([trial])
+        self._numbers[trial.key] = run.number
         runs.append(run)
         self._tables.show(arm, space, runs)
         return trial
 
-    def _trial(self, arm: str, run: Run) -> Trial:
-        return trial_of(self._study, arm, number_of(self._places[arm], "search", run.number), run.hyperparameters)
+    def _trial(self, key: TrialKey, run: Run) -> Trial:
+        return trial_of(self._study, key, run.hyperparameters, "search", run.number)
+
+    def number(self, key: TrialKey) -> int:
+        """The run, from 0, of a trial."""
+        return self._numbers[key]
 
     def why_pruned(self, key: TrialKey, epoch: int, values: Mapping[int, float]) -> str | None:
         """Why a run ends after this epoch, with these values up to it; None lets it go on."""
@@ -159,7 +165,7 @@ class _Search:
         # A run that has done all its epochs is finished, whatever it came to.
         if terms is None or epoch == self._study.training.get("epochs"):
             return None
-        before = self.runs[key.arm][: read_number(key.configuration).run]
+        before = self.runs[key.arm][: self.number(key)]
         finished = [run.values for run in before if run.status == "finished"]
         median = unreached_median(terms, values, finished)
         if median is None:
@@ -169,7 +175,7 @@ class _Search:
 
     def end(self, key: TrialKey, ending: Ending, values: Mapping[int, float]) -> Run:
         """A run has ended, and the store has it."""
-        number = read_number(key.configuration).run
+        number = self.number(key)
         score = max(values.values(), default=None)
         kept = values if search_of(self._study).pruning is not None else {}
         run = replace(self.runs[key.arm][number], status=ending.status, score=score, values=kept)
@@ -182,30 +188,37 @@ class _Search:
             self._tables.show(arm, self._study.space_of(arm), runs)
 
 
-def trial_of(study: Study, arm: str, number: int, hyperparameters: Mapping[str, Any], **changes: Any) -> Trial:
-    """A trial of an arm under the number of its configuration."""
-    entry = next(entry for entry in study.arms if entry.label == arm)
-    trial = Trial(
+def trial_of(
+    study: Study,
+    key: TrialKey,
+    hyperparameters: Mapping[str, Any],
+    stage: Stage,
+    run: int,
+    trainable: str | None = None,
+) -> Trial:
+    """The trial of an optimised study for a run of its search, or a final model of that run."""
+    entry = next(arm for arm in study.arms if arm.label == key.arm)
+    return Trial(
         study=study.name,
         seed=study.seed,
-        configuration=number,
-        arm=arm,
+        **key._asdict(),
         hyperparameters=dict(hyperparameters),
         method=entry.method,
         method_options=entry.options,
         task=study.task,
-        model=study.model_of(arm),
+        model=study.model_of(key.arm),
         training=study.training,
         metric=study.outcomes.metric,
-        trainable=study.trainable,
+        trainable=trainable or study.trainable,
+        stage=stage,
+        run=run,
     )
-    return replace(trial, **changes)
 
 
 def typical_trial(study: Study) -> Trial:
     """A trial that takes what the others take, to prepare workers for them."""
     arm = study.arms[0].label
-    return trial_of(study, arm, 0, study.space_of(arm).draw("random", 1, study.seed)[0])
+    return trial_of(study, TrialKey(0, arm), study.space_of(arm).draw("random", 1, study.seed)[0], "search", 0)
 
 
 class _Listener:
@@ -222,7 +235,7 @@ class _Listener:
         self._values[key] = {}
         self._recorder.started(key, attempt, where)
         if self._watcher is not None:
-            self._watcher.started(key.arm, read_number(key.configuration).run, where)
+            self._watcher.started(key.arm, self._state.number(key), where)
 
     def epoch(self, key: TrialKey, result: EpochResult) -> str | None:
         self._recorder.epoch(key, result)

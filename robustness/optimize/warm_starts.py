@@ -49,9 +49,12 @@ def _best(study: Study, arm: str, other: StudyStore, count: int) -> list[dict[st
     labels = [arm] if arm in methods else [label for label, of in methods.items() if of == method]
     drawn = other.configurations()
     finished = [
-        (key, score)
-        for key, status, score in other.results()
-        if key.arm in labels and status == "finished" and score is not None and math.isfinite(score)
+        (trial.key, trial.metric)
+        for trial in other.results()
+        if trial.key.arm in labels
+        and trial.status == "finished"
+        and trial.metric is not None
+        and math.isfinite(trial.metric)
     ]
     found: list[dict[str, Scalar]] = []
     for key, _ in sorted(finished, key=lambda pair: (-pair[1], pair[0])):

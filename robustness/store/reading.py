@@ -1,7 +1,7 @@
 """A study as pandas frames, each read by one SQL statement.
 
-`trials`: configuration, arm, replicate, one column for each hyperparameter, status, metric, metric_epoch, seconds,
-attempts, started, ended, worker, device, error; a hyperparameter that has one of these names gets `hp_` before it.
+`trials`: configuration, arm, replicate, one column for each hyperparameter, status, stage, run, metric, metric_epoch,
+seconds, attempts, started, ended, worker, device, error; a hyperparameter with such a name gets the prefix `hp_`.
 `epochs`: configuration, arm, replicate, epoch, pretraining, seconds, the usual measures (NaN where not measured), then
 every other measure; one that has the name of a column gets `measure_` before it.
 `curves`: configuration, arm, replicate, epoch, name, values (a list of floats).
@@ -23,7 +23,10 @@ CHUNK = 20_000
 """Rows held as Python objects at a time."""
 
 _KEY = (trials.c.configuration, trials.c.arm, trials.c.replicate)
-_STATE = ("status", "metric", "metric_epoch", "seconds", "attempts", "started", "ended", "worker", "device", "error")
+_STATE = (
+    *("status", "stage", "run", "metric", "metric_epoch", "seconds"),
+    *("attempts", "started", "ended", "worker", "device", "error"),
+)
 _EPOCH = ("epoch", "pretraining", "seconds", *MEASURES)
 
 
@@ -42,7 +45,8 @@ def trials_frame(connection: Connection, study: int) -> pd.DataFrame:
     frame[["metric", "seconds"]] = frame[["metric", "seconds"]].astype("float64")
     texts = ["worker", "device", "error"]
     frame[texts] = frame[texts].astype("string")
-    frame["metric_epoch"] = frame["metric_epoch"].astype("Int64")
+    whole = ["run", "metric_epoch"]
+    frame[whole] = frame[whole].astype("Int64")
     for name in ("started", "ended"):
         frame[name] = pd.to_datetime(frame[name].astype("float64"), unit="s", utc=True)
     front = [column.name for column in _KEY]

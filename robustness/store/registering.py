@@ -100,6 +100,12 @@ def next_position(connection: Connection, study: int) -> int:
     return 0 if last is None else last + 1
 
 
+def next_configuration(connection: Connection, study: int) -> int:
+    """The lowest number above those of the study's configurations."""
+    last = connection.scalar(select(func.max(configurations.c.number)).where(configurations.c.study == study))
+    return 0 if last is None else last + 1
+
+
 def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Trial], first: int) -> None:
     """Write the configurations and trials that the store lacks, in running order from position `first`."""
     plan = list(plan)
@@ -130,7 +136,15 @@ def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Tri
     for position, trial in enumerate(plan, start=first):
         if trial.key not in there:
             new.append(
-                {"study": study, **trial.key._asdict(), "position": position, "status": "planned", "attempts": 0}
+                {
+                    "study": study,
+                    **trial.key._asdict(),
+                    "position": position,
+                    "stage": trial.stage,
+                    "run": trial.run,
+                    "status": "planned",
+                    "attempts": 0,
+                }
             )
         elif there[trial.key][1] != position:
             moved.append({"row": there[trial.key][0], "new_position": position})

@@ -103,6 +103,8 @@ trials = Table(
     Column("arm", String(200), nullable=False),
     Column("replicate", Integer, nullable=False),
     Column("position", Integer, nullable=False, doc="in the plan's running order"),
+    Column("stage", String(20), nullable=False, server_default="sweep", doc="`sweep`, `search` or `final`"),
+    Column("run", Integer, doc="run of the arm's search, from 0: its own, or the one behind a final model"),
     Column("status", String(20), nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("started", Double, doc="when the last attempt began"),

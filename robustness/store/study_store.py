@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import URL, Select, delete, func, select
 
@@ -14,15 +14,26 @@ from robustness.errors import StoreError
 from robustness.store import encoding
 from robustness.store.connection import Database, file_beside
 from robustness.store.locks import sweep_lock
-from robustness.store.registering import add_trials, next_position
+from robustness.store.registering import add_trials, next_configuration, next_position
 from robustness.store.schema import MEASURES, configurations, epochs, notes, predictions, studies, trials
 from robustness.store.statements import reopen, upsert
 from robustness.store.writer import Writer
-from robustness.trial import PENDING, EpochResult, Status, Trial, TrialKey
+from robustness.trial import PENDING, EpochResult, Stage, Status, Trial, TrialKey
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
+
+
+class StoredTrial(NamedTuple):
+    """The state of a trial in the store."""
+
+    key: TrialKey
+    status: Status
+    metric: float | None
+    """The study's metric at the epoch that judges the trial."""
+    stage: Stage
+    run: int | None
 
 
 class StudyStore:
@@ -78,11 +89,12 @@ class StudyStore:
             rows = connection.execute(self._of_trials(trials.c.status)).all()
         return {TrialKey(*key): status for *key, status in rows}
 
-    def results(self) -> list[tuple[TrialKey, Status, float | None]]:
-        """Each trial with its status and the metric by which it is judged, in the plan's order."""
+    def results(self) -> list[StoredTrial]:
+        """The state of each trial, in the plan's order."""
+        columns = (trials.c.status, trials.c.metric, trials.c.stage, trials.c.run)
         with self._database.read() as connection:
-            rows = connection.execute(self._of_trials(trials.c.status, trials.c.metric)).all()
-        return [(TrialKey(*key), status, metric) for *key, status, metric in rows]
+            rows = connection.execute(self._of_trials(*columns)).all()
+        return [StoredTrial(TrialKey(*row[:3]), *row[3:]) for row in rows]
 
     def configurations(self) -> dict[int, dict[str, Any]]:
         """The hyperparameters of each configuration, by its number."""
@@ -156,6 +168,11 @@ class StudyStore:
         with self._database.write() as connection:
             first = next_position(connection, self._row)
             add_trials(connection, self._row, self.name, further, first)
+
+    def next_configuration(self) -> int:
+        """The next free number for a configuration."""
+        with self._database.read() as connection:
+            return next_configuration(connection, self._row)
 
     def reopen(self, statuses: Collection[Status]) -> int:
         """Plan the trials once more that ended so, and forget what they left; gives their number.

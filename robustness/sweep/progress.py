@@ -146,7 +146,7 @@ class SweepProgress(Progress):
 
             terms = Winners.model_validate(document["winners"])
             progress.winners = to_follow(terms, len(document["arms"]), store.configurations().values())
-        for key, status, metric in store.results():
+        for key, status, metric, *_ in store.results():
             progress.states[key] = status
             if status in ENDED:
                 progress.outcomes[key] = judge.outcome(status, metric)

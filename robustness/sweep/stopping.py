@@ -16,12 +16,21 @@ Only the longest finished prefix of the plan is used, because trials that finish
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
+
+from robustness.trial import PENDING, TrialKey
+
+if TYPE_CHECKING:
+    from robustness.store.study_store import StudyStore
+    from robustness.study.study import Study
+    from robustness.sweep.outcomes import Judge, Outcome
+    from robustness.sweep.plan import Plan
 
 _GRID = 201
 _HALF = float(betaln(0.5, 0.5))
@@ -140,3 +149,58 @@ def first_decision(scores: Iterable[int], level: float, minimum_pairs: int = 1) 
         if rule.add(place, value):
             return place + 1
     return None
+
+
+class Decision:
+    """Early stopping of a study by its `stop` section: first arm against second, pairs in the plan's order."""
+
+    def __init__(self, study: Study, plan: Plan) -> None:
+        self._stop = study.stop
+        self._outcome = (study.stop.outcome if study.stop else None) or study.outcomes.primary
+        self._arms = tuple(arm.label for arm in study.arms[:2])
+        pairs = dict.fromkeys((trial.replicate, trial.configuration) for trial in plan.trials)
+        self._places = {pair: place for place, pair in enumerate(pairs)}
+        self._shown: dict[tuple[int, int], dict[str, bool | None]] = {}
+        self._rule: StoppingRule | None = None
+        if self._stop is not None and len(self._arms) == 2:
+            self._rule = StoppingRule(len(pairs), self._stop.level, self._stop.minimum_pairs)
+
+    @staticmethod
+    def of(study: Study, plan: Plan, judge: Judge, store: StudyStore) -> Decision:
+        """The decision after all trials that have ended in the store."""
+        decision = Decision(study, plan)
+        for trial in store.results():
+            if trial.status not in PENDING:
+                decision.add(trial.key, judge.outcome(trial.status, trial.metric))
+        return decision
+
+    def add(self, key: TrialKey, outcome: Outcome | None) -> None:
+        """Record the outcome of an ended trial; None excludes its pair."""
+        if self._rule is None or key.arm not in self._arms:
+            return
+        pair = (key.replicate, key.configuration)
+        shown = self._shown.setdefault(pair, {})
+        shown[key.arm] = None if outcome is None else outcome == self._outcome
+        if len(shown) == 2:
+            self._rule.add(self._places[pair], pair_shows(shown[self._arms[0]], shown[self._arms[1]]))
+
+    @property
+    def decided(self) -> bool:
+        return self._rule is not None and self._rule.decided
+
+    def note(self) -> Mapping[str, Any]:
+        """The evidence behind the decision, as the store keeps it for the report."""
+        if self._rule is None or self._stop is None:
+            return {}
+        evidence = self._rule.evidence()
+        return {
+            "outcome": self._outcome,
+            "arms": list(self._arms),
+            "level": self._stop.level,
+            "pairs": evidence.pairs,
+            "first_only": evidence.first_only,
+            "second_only": evidence.second_only,
+            "difference": evidence.difference,
+            "low": evidence.low,
+            "high": evidence.high,
+        }

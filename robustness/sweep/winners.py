@@ -101,7 +101,9 @@ def plan_winners(terms: Winners | None, plan: Plan, store: StudyStore) -> list[T
         return []
     drawn = store.configurations()
     tried = [
-        Tried(key, drawn[key.configuration], metric) for key, status, metric in store.results() if status in COUNTED
+        Tried(trial.key, drawn[trial.key.configuration], trial.metric)
+        for trial in store.results()
+        if trial.status in COUNTED
     ]
     trials = further_trials(plan.trials, choose(tried, terms), terms)
     new = [trial for trial in trials if trial.key not in states]

@@ -14,7 +14,6 @@ from support.studies import store_url
 
 import robustness
 from robustness.cli import main
-from robustness.optimize.numbering import BLOCK, FINALS_FROM
 from robustness.optimize.plan import plan_search
 from robustness.optimize.progress import SearchProgress
 from robustness.optimize.search import NOTHING, trial_of
@@ -34,23 +33,26 @@ def url(tmp_path: Path) -> str:
         search={"runs": 4, "epochs": 3},
         finals={"replicates": 2},
     )
-    final = FINALS_FROM + 1
-    numbers = [("first", 0, 0), ("first", 1, 0), ("second", BLOCK, 0), ("second", BLOCK + 1, 0), ("first", 2, 0)]
+    first = [TrialKey(0, "first"), TrialKey(2, "first"), TrialKey(4, "first")]
+    second = [TrialKey(1, "second"), TrialKey(3, "second")]
+    final = TrialKey(5, "first")
     with open_store(store_url(tmp_path)) as store:
         registered = store.register(study, NOTHING)
-        registered.add([trial_of(study, arm, number, PLACE) for arm, number, _ in [*numbers, ("first", final, 0)]])
+        runs = [(run, key) for keys in (first, second) for run, key in enumerate(keys)]
+        registered.add([trial_of(study, key, PLACE, "search", run) for run, key in runs])
+        registered.add([trial_of(study, final, PLACE, "final", 1)])
         with registered.writer() as writer:
-            for number, score in ((0, 0.5), (1, 0.875)):
-                writer.started(TrialKey(number, "first"), 1, "host:1", "cpu")
-                writer.ended(TrialKey(number, "first"), "finished", score, 2, None, 6.0)
-            writer.started(TrialKey(2, "first"), 1, "host:1", "cpu")
-            writer.ended(TrialKey(2, "first"), "pruned", 0.9, 2, "behind", 2.0)
-            writer.started(TrialKey(BLOCK, "second"), 1, "host:1", "cpu")
-            writer.ended(TrialKey(BLOCK, "second"), "failed", None, None, "ValueError", 1.0)
-            writer.started(TrialKey(final, "first"), 1, "host:1", "cpu")
-            writer.ended(TrialKey(final, "first"), "finished", 0.8, 5, None, 12.0)
-            writer.started(TrialKey(BLOCK + 1, "second"), 1, "host:2", "cpu")
-            writer.epoch(TrialKey(BLOCK + 1, "second"), EpochResult(1, {"validation_auc": 0.75}, False, 2.0))
+            for key, score in zip(first[:2], (0.5, 0.875), strict=True):
+                writer.started(key, 1, "host:1", "cpu")
+                writer.ended(key, "finished", score, 2, None, 6.0)
+            writer.started(first[2], 1, "host:1", "cpu")
+            writer.ended(first[2], "pruned", 0.9, 2, "behind", 2.0)
+            writer.started(second[0], 1, "host:1", "cpu")
+            writer.ended(second[0], "failed", None, None, "ValueError", 1.0)
+            writer.started(final, 1, "host:1", "cpu")
+            writer.ended(final, "finished", 0.8, 5, None, 12.0)
+            writer.started(second[1], 1, "host:2", "cpu")
+            writer.epoch(second[1], EpochResult(1, {"validation_auc": 0.75}, False, 2.0))
     return store_url(tmp_path)
 
 
@@ -73,7 +75,7 @@ def test_runs_and_final_models_are_counted_for_each_arm(url: str, capsys: pytest
         },
     }
     assert status["objective"] == "validation_auc"
-    assert status["running"] == [{"trial": f"{BLOCK + 1}/second", "epoch": 1}]
+    assert status["running"] == [{"trial": "3/second", "epoch": 1}]
     assert status["failures"] == {"failed": 1, "pruned": 1}
     assert "pairs" not in status
     assert "learned_nothing" not in status
@@ -111,10 +113,11 @@ def test_models_of_a_run_that_is_no_longer_the_best_do_not_count(url: str) -> No
         registered = store.study("branin")
         assert SearchProgress.of(registered).counts("final") == (1, 4)
         study = branin_study(arms=["first", "second"], search={"runs": 4, "epochs": 3})
-        registered.add([trial_of(study, "first", 3, PLACE)])
+        key = TrialKey(registered.next_configuration(), "first")
+        registered.add([trial_of(study, key, PLACE, "search", 3)])
         with registered.writer() as writer:
-            writer.started(TrialKey(3, "first"), 1, "host:1", "cpu")
-            writer.ended(TrialKey(3, "first"), "finished", 0.95, 2, None, 6.0)
+            writer.started(key, 1, "host:1", "cpu")
+            writer.ended(key, "finished", 0.95, 2, None, 6.0)
         progress = SearchProgress.of(registered)
     assert progress.arms["first"].best_run == 4
     assert progress.counts("final") == (0, 4)
@@ -125,7 +128,7 @@ def test_a_search_that_has_ended_is_done(tmp_path: Path) -> None:
     assert study.space.data == SPACE
     with open_store(store_url(tmp_path)) as store:
         registered = store.register(study, NOTHING)
-        registered.add([trial_of(study, "only", 0, PLACE)])
+        registered.add([trial_of(study, TrialKey(0, "only"), PLACE, "search", 0)])
         with registered.writer() as writer:
             writer.started(TrialKey(0, "only"), 1, "host:1", "cpu")
             writer.ended(TrialKey(0, "only"), "diverged", None, None, "NaN", 1.0)

@@ -25,7 +25,6 @@ from robustness.optimize.final_models import (
     train_finals,
     winners,
 )
-from robustness.optimize.numbering import number_of
 from robustness.optimize.search import NOTHING, search
 from robustness.store import open_store
 from robustness.store.study_store import StudyStore
@@ -99,20 +98,34 @@ def test_the_winner_of_each_arm_is_trained_anew_and_scored_on_the_test_set(train
     best = winners(study, store)
     assert set(best) == {"radial", "deterministic"}
     frame = store.trials()
-    for place, arm in enumerate(best):
-        runs = frame[(frame["arm"] == arm) & (frame["configuration"] < place * 10_000 + 5000)]
+    for arm in best:
+        runs = frame[(frame["arm"] == arm) & (frame["stage"] == "search")]
         assert len(runs) == 2
         assert best[arm].score == runs["metric"].max()
-        final = number_of(place, "final", best[arm].number)
-        models = frame[(frame["arm"] == arm) & (frame["configuration"] == final)]
+        models = frame[(frame["arm"] == arm) & (frame["stage"] == "final")]
         assert list(models["status"]) == ["finished"] * final_counts(study)[arm]
+        assert set(models["run"]) == {best[arm].number}
+        assert models["configuration"].nunique() == 1
         assert set(models["learning_rate"]) == {best[arm].hyperparameters["learning_rate"]}
     measures = final_measures(store)
     assert list(measures["arm"]) == ["radial"] * 2 + ["deterministic"] * 3 + ["deep_ensemble", "pair"]
     assert measures["test_auc_20_error"].notna().all()
     lengths = store.epochs().groupby("configuration")["epoch"].max()
     assert lengths[0] == 2
-    assert lengths[number_of(0, "final", best["radial"].number)] == 3
+    (final,) = set(frame.loc[(frame["arm"] == "radial") & (frame["stage"] == "final"), "configuration"])
+    assert lengths[final] == 3
+
+
+def test_configurations_are_numbered_as_they_are_proposed_and_models_of_a_run_share_one(
+    trained: tuple[Study, StudyStore],
+) -> None:
+    _, store = trained
+    stored = {trial.key.configuration: (trial.key.arm, trial.stage) for trial in store.results()}
+    assert [stored[number] for number in range(8)] == [
+        *[("radial", "search"), ("deterministic", "search")] * 2,
+        *[("radial", "final"), ("deterministic", "final"), ("deep_ensemble", "final"), ("pair", "final")],
+    ]
+    assert store.next_configuration() == 8
 
 
 def test_the_network_of_an_arm_may_be_another(trained: tuple[Study, StudyStore]) -> None:

@@ -18,7 +18,7 @@ from robustness.tasks.data import Split, TaskData
 from robustness.trainables.classification.checkpoints import load_checkpoint, save_checkpoint
 from robustness.trainables.classification.gpu_memory import gpu_memory
 from robustness.trainables.classification.training import Run
-from robustness.trial import Trial
+from robustness.trial import Trial, TrialKey
 
 
 @pytest.fixture
@@ -26,7 +26,8 @@ def trial() -> Trial:
     """A radial trial of retinopathy_vgg at batch 2, with two made-up pictures of 512 px in place of the photographs."""
     study = as_searched(load_study("retinopathy_vgg", check_data=False))
     values = study.space_of("radial").draw("random", 1, 0)[0]
-    trial = trial_of(study, "radial", 0, values | {"batch_size": 2, "initial_rho": -6.0})
+    values |= {"batch_size": 2, "initial_rho": -6.0}
+    trial = trial_of(study, TrialKey(0, "radial"), values, "search", 0)
     trial = replace(trial, training={**trial.training, "epochs": 2, "pretrain_epochs": 0, "evaluation_samples": 1})
     images = np.random.default_rng(0).integers(0, 256, (2, 512, 512, 3), dtype=np.uint8)
     split = Split(images, np.array([0, 1]), np.array([0, 1]), None)

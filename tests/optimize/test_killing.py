@@ -11,15 +11,16 @@ from support.trainables import wait_for
 
 import robustness
 from robustness.execution.inline import InlineExecutor
-from robustness.optimize.numbering import BLOCK
 from robustness.optimize.search import NOTHING, runs_in, search
 from robustness.store import open_store
 from robustness.trial import TrialKey
 
 SEARCH = {"runs": 10, "startup": 5}
 ARMS = ["first", "second"]
-KILLED_AT = [TrialKey(0, "first"), TrialKey(BLOCK + 2, "second"), TrialKey(4, "first"), TrialKey(BLOCK + 6, "second")]
-LAST = TrialKey(BLOCK + 9, "second")
+EVERY = [TrialKey(number, ARMS[number % 2]) for number in range(20)]
+"""The arms propose in turn."""
+KILLED_AT = [EVERY[0], EVERY[5], EVERY[8], EVERY[13]]
+LAST = EVERY[19]
 
 
 def mark(folder: Path, key: TrialKey, suffix: str) -> Path:
@@ -46,8 +47,7 @@ def test_killed_five_times_it_ends_with_ten_runs_for_each_arm_and_the_proposals_
     training = {"folder": str(tmp_path)}
     document = branin_document("train_on_signal", arms=ARMS, search=SEARCH, training=training)
     path.write_text(yaml.safe_dump(document))
-    every = [TrialKey(place * BLOCK + number, arm) for place, arm in enumerate(ARMS) for number in range(10)]
-    for key in every:
+    for key in EVERY:
         if key not in (*KILLED_AT, LAST):
             mark(tmp_path, key, "go").touch()
     for key in (*KILLED_AT, LAST):
@@ -65,6 +65,6 @@ def test_killed_five_times_it_ends_with_ten_runs_for_each_arm_and_the_proposals_
     study = branin_study("train_on_signal", arms=ARMS, search=SEARCH, training=training)
     with open_store(url, create=False) as store:
         registered = store.study("branin")
-        assert set(registered.states()) == set(every)
+        assert set(registered.states()) == set(EVERY)
         assert set(registered.states().values()) == {"finished"}
         assert runs_in(study, registered) == expected

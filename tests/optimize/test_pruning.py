@@ -23,7 +23,6 @@ from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor
 from robustness.execution.tune import TuneExecutor
 from robustness.optimize.final_models import winners
-from robustness.optimize.numbering import BLOCK
 from robustness.optimize.proposals import Run, frozen, quiet
 from robustness.optimize.pruning import unreached_median
 from robustness.optimize.search import NOTHING, runs_in, search
@@ -117,13 +116,13 @@ def test_on_ray_the_same_runs_are_pruned_by_one_worker_as_in_one_process(tmp_pat
 
 def test_killed_and_resumed_pruned_runs_stay_pruned(tmp_path: Path) -> None:
     expected, _ = searched(slow_study(), f"sqlite:///{tmp_path / 'undisturbed.db'}")
-    key = TrialKey(BLOCK + 9, "second")
+    every = [TrialKey(number, ARMS[number % 2]) for number in range(24)]
+    key = every[19]
     assert "pruned" in {run.status for run in expected["second"][:9]}
     training = {"epochs": 8, "folder": str(tmp_path)}
     document = branin_document("train_slowly", arms=ARMS, search=SEARCH, training=training)
     path, url = tmp_path / "branin.yaml", f"sqlite:///{tmp_path / 'store.db'}"
     path.write_text(yaml.safe_dump(document))
-    every = [TrialKey(place * BLOCK + number, arm) for place, arm in enumerate(ARMS) for number in range(12)]
     for other in every:
         if other != key:
             (tmp_path / f"{other}.go".replace("/", "-")).touch()

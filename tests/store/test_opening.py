@@ -15,8 +15,8 @@ from support.store_samples import RADIAL, SampleStudy, epoch, plan_of
 
 import robustness
 from robustness.errors import StoreError
-from robustness.store import Store, migrations, open_store
-from robustness.store.connection import complaint, read_url
+from robustness.store import Store, encoding, migrations, open_store
+from robustness.store.connection import complaint, connect, read_url
 
 FIRST_SCHEMA = Path(__file__).with_name("first_schema.db")
 """Made by revision 0001: two configurations, two arms; three trials have ended, one of them diverged."""
@@ -57,7 +57,6 @@ def test_migrations_and_a_fresh_store_give_the_same_tables(store_url: str) -> No
     from alembic.migration import MigrationContext
     from alembic.script import ScriptDirectory
 
-    from robustness.store.connection import connect
     from robustness.store.schema import metadata
 
     def of_ours(_object: object, name: str | None, kind: str, _reflected: bool, _other: object) -> bool:
@@ -77,6 +76,53 @@ def test_migrations_and_a_fresh_store_give_the_same_tables(store_url: str) -> No
     config.set_main_option("path_separator", "os")
     scripts = ScriptDirectory.from_config(config)
     assert tuple(script.revision for script in scripts.walk_revisions())[::-1] == migrations.REVISIONS
+
+
+def test_stages_and_runs_come_from_the_packed_numbers_of_earlier_searches(store_url: str) -> None:
+    database = connect(read_url(store_url))
+    packed = {"search": [0, 4999, 10_000, 10_002, 5_000, 15_002], "sweep": [0, 5_001]}
+    with database.write() as connection:
+        migrations.upgrade(connection, database.shown, "0002")
+        for row, (name, numbers) in enumerate(packed.items(), start=1):
+            document = encoding.dumps(
+                {"name": name, "arms": [], "search": {"runs": 5000} if name == "search" else None}
+            )
+            connection.execute(
+                text(
+                    "INSERT INTO robustness_studies (id, name, document, hash, versions, hardware, created) "
+                    "VALUES (:row, :name, :document, '', '{}', '{}', 0)"
+                ),
+                {"row": row, "name": name, "document": document},
+            )
+            for number in numbers:
+                values = {"row": row, "number": number}
+                connection.execute(text("INSERT INTO robustness_configurations VALUES (:row, :number, '{}')"), values)
+                connection.execute(
+                    text(
+                        "INSERT INTO robustness_trials "
+                        "(study, configuration, arm, replicate, position, status, attempts) "
+                        "VALUES (:row, :number, 'only', 0, 0, 'planned', 0)"
+                    ),
+                    values,
+                )
+        connection.execute(text("INSERT INTO robustness_notes VALUES (1, 'arm_places', '[]'), (1, 'other', '[]')"))
+    database.engine.dispose()
+    with open_store(store_url) as store:
+        searched = store.study("search")
+        assert {trial.key.configuration: (trial.stage, trial.run) for trial in searched.results()} == {
+            0: ("search", 0),
+            4999: ("search", 4999),
+            10_000: ("search", 0),
+            10_002: ("search", 2),
+            5_000: ("final", 0),
+            15_002: ("final", 2),
+        }
+        assert (searched.note("arm_places"), searched.note("other")) == (None, [])
+        assert searched.next_configuration() == 15_003
+        assert {(trial.stage, trial.run) for trial in store.study("sweep").results()} == {("sweep", None)}
+        frame = store.study("sweep").trials()
+        assert set(frame["stage"]) == {"sweep"}
+        assert frame["run"].isna().all()
 
 
 def test_a_failed_migration_leaves_the_old_store_as_it_was(tmp_path: Path) -> None:

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustness.optimize.final_models import final_trials, make_ensembles
-from robustness.optimize.numbering import arm_places, number_of
 from robustness.optimize.search import NOTHING, as_searched, searched_arms, trial_of
 from robustness.store import Store, StudyStore
 from robustness.study.loading import make_study
 from robustness.study.study import Study
-from robustness.trial import EpochResult, Status, Trial
+from robustness.trial import EpochResult, Status, Trial, TrialKey
 
 TASK = {"name": "synthetic_fundus", "image_size": 16, "train": 4, "validation": 4, "test": 60}
 PAPER = {"mfvi": [0.636, 0.635, 0.635, 0.626], "radial": [0.943, 0.953, 0.961, 0.968]}
@@ -80,13 +79,13 @@ def fill_search(
     """Register a study and write its runs (`runs` of each arm, or all of them), final models and ensembles."""
     registered = store.register(study, NOTHING)
     assert study.search is not None
-    places = arm_places(registered, [arm.label for arm in study.arms])
     for arm in searched_arms(study):
         space = study.space_of(arm)
         count = study.search.runs if runs is None else runs.get(arm, 0)
         for number, drawn in enumerate(space.draw("random", study.search.runs, 0)[:count]):
             status, values = scores(arm, number)
-            trial = trial_of(as_searched(study), arm, number_of(places[arm], "search", number), drawn)
+            key = TrialKey(registered.next_configuration(), arm)
+            trial = trial_of(as_searched(study), key, drawn, "search", number)
             write_run(registered, trial, status, values)
     complete = runs is None or all(runs.get(arm, 0) >= study.search.runs for arm in searched_arms(study))
     for trial in final_trials(study, registered) if complete else []:

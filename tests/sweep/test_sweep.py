@@ -15,7 +15,8 @@ from robustness.execution.tune import TuneExecutor
 from robustness.store import open_store
 from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
-from robustness.sweep.sweep import STOPPED_NOTE, Recorder, SweepResult, read_keys, sweep
+from robustness.sweep.recording import Recorder
+from robustness.sweep.sweep import STOPPED_NOTE, SweepResult, read_keys, sweep
 from robustness.trial import EpochResult, TrialKey
 
 

@@ -62,7 +62,7 @@ def test_the_score_of_two_draws_stands_for_the_best_of_all_evaluations(tmp_path:
 
 def test_the_note_depends_on_the_study_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robustness.sweep.untrained.NETWORKS", 24)
-    monkeypatch.setattr("robustness.sweep.untrained.SCORINGS", 200)
+    monkeypatch.setattr("robustness.sweep.chance.SCORINGS", 200)
     study, plan = small_study(tmp_path, sampling={"strategy": "grid", "seed": 4})
     first, second = (untrained_note(study, plan, InlineExecutor(), lambda: False) for _ in range(2))
     assert first == second
@@ -102,7 +102,7 @@ def test_pictures_of_one_patient_make_luck_wider() -> None:
 
 
 def test_guesses_alone_need_no_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robustness.sweep.untrained.SCORINGS", 200)
+    monkeypatch.setattr("robustness.sweep.chance.SCORINGS", 200)
     rules = ({"no_better_than_untrained": 0.1}, {"no_better_than_guessing": 0.1})
     monkeypatch.setattr("robustness.sweep.untrained.NETWORKS", 24)
     notes = []

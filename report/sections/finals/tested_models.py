@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.frames import StudyFrames
-from report.sections.search_results import search_results, staged
+from report.sections.search_results import search_results
 from robustness import metrics
 from robustness.optimize.ensembles import MEMBERS
 from robustness.trial import TrialKey
@@ -79,7 +79,7 @@ def tested_models(frames: StudyFrames) -> tuple[Tested | None, list[str]]:
     """
     if not frames.predictions:
         return None, []
-    trials = staged(frames)
+    trials = frames.trials
     finals = trials.loc[(trials["stage"] == "final") & (trials["status"] == "finished")]
     current = _current_runs(frames, finals)
     measures = _last_measures(frames)

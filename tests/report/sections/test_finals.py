@@ -20,10 +20,10 @@ from report.figures import make_material
 from report.material import Material
 from report.page import render
 from robustness import metrics
-from robustness.optimize.numbering import arm_places, number_of
 from robustness.optimize.search import NOTHING, trial_of
 from robustness.store import Store, open_store
 from robustness.trainables.classification.final_training import measures_on_test
+from robustness.trial import TrialKey
 
 
 @pytest.fixture
@@ -147,9 +147,8 @@ def test_models_of_a_configuration_that_no_longer_wins_do_not_count(store: Store
     fill_search(store, made_search())
     more = made_search(search={"runs": 5, "startup": 2})
     registered = store.register(more, NOTHING)
-    place = arm_places(registered)["mfvi"]
     drawn = more.space_of("mfvi").draw("random", 5, 0)[4]
-    trial = trial_of(more, "mfvi", number_of(place, "search", 4), drawn)
+    trial = trial_of(more, TrialKey(registered.next_configuration(), "mfvi"), drawn, "search", 4)
     write_run(registered, trial, "finished", [0.95, 0.96])
     found = make_material(registered).analysis
     assert list(found["finals"]["arms"]) == ["radial"]

@@ -1,0 +1,107 @@
+"""Recording running trials: every event goes to the store first and then to the display."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from robustness.execution.protocol import Ending, Started
+from robustness.store.study_store import StudyStore
+from robustness.store.writer import Writer
+from robustness.study.study import Study
+from robustness.sweep.outcomes import Judge, Outcome, judged_epoch
+from robustness.sweep.stopping import Decision
+from robustness.trial import EpochResult, Status, Trial, TrialKey
+
+
+class Watcher(Protocol):
+    """A display of running trials; it is called after the store has accepted an event."""
+
+    def started(self, key: TrialKey, where: Started) -> None: ...
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None: ...
+
+    def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None: ...
+
+
+class SweepWatcher(Watcher, Protocol):
+    """A display of a sweep."""
+
+    def planned(self, keys: Sequence[TrialKey]) -> None:
+        """Trials were added to the plan."""
+        ...
+
+
+class Recorder:
+    """The executor's observer: writes each event to the store, judges ended trials, and calls the watcher.
+
+    Set `writer` before the executor runs.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        judge: Judge,
+        folder: Path | None,
+        watcher: Watcher | None = None,
+        decision: Decision | None = None,
+    ) -> None:
+        self.writer: Writer | None = None
+        self.ended_here = 0
+        """How many trials have ended since the recorder was made."""
+        self._metric = study.outcomes.metric
+        self._rule = study.outcomes.epoch
+        self._judge = judge
+        self._folder = folder
+        self._watcher = watcher
+        self._decision = decision
+        self._epochs: dict[TrialKey, list[EpochResult]] = {}
+
+    def started(self, key: TrialKey, attempt: int, where: Started) -> None:
+        self._epochs[key] = []
+        self._store().started(key, attempt, where.worker, where.device)
+        if self._watcher is not None:
+            self._watcher.started(key, where)
+
+    def epoch(self, key: TrialKey, result: EpochResult) -> None:
+        self._store().epoch(key, result)
+        self._epochs.setdefault(key, []).append(result)
+        if self._watcher is not None:
+            self._watcher.epoch(key, result)
+
+    def ended(self, key: TrialKey, ending: Ending) -> None:
+        epochs = self._epochs.pop(key, [])
+        metric, number = judged_epoch(epochs, self._metric, self._rule, ending.status)
+        self._store().ended(key, ending.status, metric, number, ending.error, ending.seconds)
+        self.ended_here += 1
+        outcome = self._judge.outcome(ending.status, metric)
+        if self._decision is not None:
+            self._decision.add(key, outcome)
+        if self._folder is not None:
+            checkpoint_of(key, self._folder).unlink(missing_ok=True)
+        if self._watcher is not None:
+            self._watcher.ended(key, ending.status, outcome, ending.seconds)
+
+    def _store(self) -> Writer:
+        if self.writer is None:
+            raise RuntimeError("a trial was recorded before the store was opened for writing")
+        return self.writer
+
+
+def checkpoint_folder(study: Study, store: StudyStore) -> Path | None:
+    """The folder for checkpoints, next to the store's file; None if the study saves none."""
+    if not study.training.get("checkpoint_every"):
+        return None
+    return store.spill.resolve().with_name(f"{study.name}.checkpoints")
+
+
+def checkpoint_of(key: TrialKey, folder: Path) -> Path:
+    """The checkpoint file of a trial."""
+    return folder / f"{key.configuration}-{key.arm}-{key.replicate}.pt"
+
+
+def with_checkpoint(trial: Trial, folder: Path | None) -> Trial:
+    """The trial with the path of its checkpoint; unchanged if there is no folder."""
+    return trial if folder is None else replace(trial, checkpoint=str(checkpoint_of(trial.key, folder)))
