@@ -101,13 +101,13 @@ def referral_curve(
     floor(fraction * n) images are referred; ties are broken by referring the later ones in the data first.
     """
     truth, values = np.asarray(labels), np.asarray(scores)
-    surest_first = np.argsort(np.asarray(uncertainty), kind="stable")
+    most_certain_first = np.argsort(np.asarray(uncertainty), kind="stable")
     curve = []
     for fraction in fractions:
         if not 0 <= fraction < 1:
             raise ValueError(f"a referred fraction must be at least 0 and below 1, not {fraction}")
         # 0.3 * 10 is 2.9999999999999996 in binary: without the small offset only 2 would be referred.
-        kept = surest_first[: len(truth) - math.floor(fraction * len(truth) + 1e-9)]
+        kept = most_certain_first[: len(truth) - math.floor(fraction * len(truth) + 1e-9)]
         curve.append(measure(truth[kept], values[kept]))
     return np.array(curve, dtype=np.float64)
 

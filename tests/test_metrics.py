@@ -11,8 +11,8 @@ from scipy.stats import mannwhitneyu
 from robustness import metrics
 
 
-def test_auc_is_the_share_of_pairs_in_the_right_order() -> None:
-    # Positives 0.9 and 0.4, negatives 0.5, 0.4 and 0.1: of 6 pairs 4 are right and one is a tie.
+def test_auc_is_the_fraction_of_correctly_ordered_pairs() -> None:
+    # Positives 0.9 and 0.4, negatives 0.5, 0.4 and 0.1: of 6 pairs 4 are correct and one is tied.
     assert metrics.auc([1, 1, 0, 0, 0], [0.9, 0.4, 0.5, 0.4, 0.1]) == pytest.approx(4.5 / 6)
 
 
@@ -44,25 +44,25 @@ def test_auc_of_one_class_or_of_nan_scores_is_nan() -> None:
     assert math.isnan(metrics.auc([0, 1], [0.1, math.nan]))
 
 
-def test_accuracy_and_nll_equal_the_numbers_by_hand() -> None:
+def test_accuracy_and_nll_match_hand_computed_values() -> None:
     probabilities = [[0.8, 0.2], [0.4, 0.6], [0.5, 0.5]]
     assert metrics.accuracy([0, 0, 0], probabilities) == pytest.approx(2 / 3)
     expected = -(math.log(0.8) + math.log(0.6) + math.log(0.5)) / 3
     assert metrics.nll([0, 1, 1], probabilities) == pytest.approx(expected)
 
 
-def test_nll_of_a_wrong_certainty_is_large_but_finite() -> None:
+def test_nll_of_a_certain_but_wrong_prediction_is_large_but_finite() -> None:
     assert 80 < metrics.nll([1], [[1.0, 0.0]]) < 90
 
 
-def test_draws_that_agree_carry_no_mutual_information() -> None:
+def test_identical_draws_have_zero_mutual_information() -> None:
     draws = np.broadcast_to([[0.7, 0.3], [1.0, 0.0]], (5, 2, 2))
     np.testing.assert_allclose(metrics.mutual_information(draws), 0.0, atol=1e-12)
     by_hand = -(0.7 * math.log(0.7) + 0.3 * math.log(0.3))
     np.testing.assert_allclose(metrics.predictive_entropy(draws), [by_hand, 0.0])
 
 
-def test_draws_that_are_sure_of_opposites_carry_one_bit() -> None:
+def test_draws_certain_of_opposite_classes_have_one_bit_of_mutual_information() -> None:
     draws = [[[1.0, 0.0]], [[0.0, 1.0]]]
     np.testing.assert_allclose(metrics.predictive_mean(draws), [[0.5, 0.5]])
     np.testing.assert_allclose(metrics.mutual_information(draws), [math.log(2)])
@@ -77,29 +77,29 @@ def test_mutual_information_lies_between_zero_and_the_predictive_entropy(seed: i
     assert (information <= metrics.predictive_entropy(draws) + 1e-12).all()
 
 
-def test_the_referral_curve_equals_the_numbers_by_hand() -> None:
+def test_the_referral_curve_matches_hand_computed_values() -> None:
     labels = [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]
     scores = [0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.2, 0.75, 0.6, 0.4]
     uncertainty = [0, 1, 2, 3, 4, 5, 9, 8, 7, 6]
     # All: of 25 pairs, positives win 5 + 5 + 4 (0.7 loses to 0.75) + 1.5 (0.2 beats 0.1, ties 0.2) + 4 = 19.5.
-    # Without the seventh (0.2): 5 + 5 + 4 + 4 = 18 of 20. Without the eighth (0.75) too: everything is right.
+    # Without the seventh (0.2): 5 + 5 + 4 + 4 = 18 of 20. Without the eighth (0.75) as well: all pairs are correct.
     np.testing.assert_allclose(metrics.referral_curve(labels, scores, uncertainty), [19.5 / 25, 18 / 20, 1.0, 1.0])
 
 
-def test_three_tenths_of_ten_pictures_are_three() -> None:
+def test_three_tenths_of_ten_images_are_three() -> None:
     kept = metrics.referral_curve(
         np.zeros(10), np.zeros(10), np.arange(10), (0.3, 0.29), lambda labels, _: float(len(labels))
     )
     np.testing.assert_array_equal(kept, [7, 8])
 
 
-def test_a_referred_fraction_of_one_is_refused() -> None:
+def test_a_referred_fraction_of_one_is_rejected() -> None:
     with pytest.raises(ValueError, match="below 1, not 1"):
         metrics.referral_curve([0, 1], [0, 1], [0, 1], (1.0,))
 
 
-def test_the_calibration_error_equals_the_number_by_hand() -> None:
-    # Ten bins: two predictions at 0.95, one right; two at 0.65, both right.
+def test_the_calibration_error_matches_a_hand_computed_value() -> None:
+    # Ten bins: two predictions at 0.95, one correct; two at 0.65, both correct.
     probabilities = [[0.95, 0.05], [0.05, 0.95], [0.65, 0.35], [0.35, 0.65]]
     labels = [0, 0, 0, 1]
     curve = metrics.calibration_curve(labels, probabilities, bins=10)
@@ -109,20 +109,20 @@ def test_the_calibration_error_equals_the_number_by_hand() -> None:
     assert metrics.expected_calibration_error(labels, probabilities, bins=10) == pytest.approx((0.35 + 0.45) / 2)
 
 
-def test_the_bootstrap_error_of_a_mean_is_its_standard_error() -> None:
+def test_the_bootstrap_error_of_a_mean_agrees_with_its_standard_error() -> None:
     values = np.random.default_rng(0).normal(size=400)
     error = metrics.bootstrap_standard_error(lambda v: float(v.mean()), [values], resamples=2000)
     assert error == pytest.approx(values.std() / 20, rel=0.06)
 
 
-def test_patients_with_equal_pictures_count_once() -> None:
+def test_patients_with_identical_images_count_once() -> None:
     patients = np.repeat(np.arange(100), 4)
     values = np.random.default_rng(1).normal(size=100)[patients]
     error = metrics.bootstrap_standard_error(lambda v: float(v.mean()), [values], 2000, groups=patients)
     assert error == pytest.approx(values.std() / 10, rel=0.06)
 
 
-def test_the_bootstrap_draws_all_arrays_alike_and_repeats_itself() -> None:
+def test_the_bootstrap_resamples_all_arrays_together_and_is_reproducible() -> None:
     rng = np.random.default_rng(2)
     labels = rng.integers(2, size=60)
     scores = labels + rng.normal(size=60)
@@ -134,7 +134,7 @@ def test_the_bootstrap_draws_all_arrays_alike_and_repeats_itself() -> None:
     assert 0.02 < first < 0.1
 
 
-def test_a_statistic_without_a_value_has_no_error() -> None:
+def test_the_error_of_an_undefined_statistic_is_nan() -> None:
     assert math.isnan(metrics.bootstrap_standard_error(metrics.auc, [[1, 1], [0.1, 0.2]]))
     assert math.isnan(metrics.bootstrap_standard_error(metrics.auc, [[], []]))
 

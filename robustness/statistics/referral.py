@@ -45,14 +45,14 @@ def referred_aucs(
     aucs = np.full((len(drawn), len(fractions)), math.nan)
     if not len(truth) or np.isnan(predicted).any():
         return aucs
-    surest_first = np.argsort(np.asarray(uncertainty), kind="stable")
-    truth, predicted = truth[surest_first], predicted[surest_first]
+    most_certain_first = np.argsort(np.asarray(uncertainty), kind="stable")
+    truth, predicted = truth[most_certain_first], predicted[most_certain_first]
     classes = (1,) if predicted.shape[1] == 2 else range(predicted.shape[1])
     rankings = [_Ranking.of(truth == each, predicted[:, each]) for each in classes]
     step = max(1, CHUNK // len(truth))
     for start in range(0, len(drawn), step):
         # [n, resamples]: summing over images and reordering them is fastest along the first axis.
-        part = np.ascontiguousarray(drawn[start : start + step, surest_first].T)
+        part = np.ascontiguousarray(drawn[start : start + step, most_certain_first].T)
         before = np.cumsum(part, axis=0) - part
         total = part.sum(axis=0)
         for place, fraction in enumerate(fractions):

@@ -31,19 +31,19 @@ PRIORS: dict[str, Callable[[Posterior], Prior]] = {
 
 def network(posterior: str, prior: str) -> Network:
     torch.manual_seed(0)
-    made = Network(
+    model = Network(
         mlp(3, 2, (4, 5)), POSTERIORS[posterior], lambda i: torch.Generator().manual_seed(i), PRIORS[prior]
     ).double()
-    for parameter in made.parameters():
+    for parameter in model.parameters():
         # Every weight gets its own mean and scale.
         parameter.data += 0.1 * torch.randn_like(parameter)
-    return made
+    return model
 
 
-def gradients(made: Network, loss: Tensor) -> list[Tensor]:
-    made.zero_grad()
+def gradients(model: Network, loss: Tensor) -> list[Tensor]:
+    model.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
-    return [torch.zeros_like(p) if p.grad is None else p.grad for p in made.parameters()]
+    return [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -56,31 +56,31 @@ def test_draws_terms_and_gradients_match_those_of_separate_layers(
     monkeypatch.setattr("robustness.bnn.joint.CHUNK", chunk)
     if as_on_gpu:
         monkeypatch.setattr("robustness.bnn.joint._factor", lambda scalar: scalar)
-    made = network(posterior, prior)
-    draws = made.sample(samples, SeededNoise(1))
-    separate = [each.sample(samples, SeededNoise(1), index) for index, each in enumerate(made.posteriors())]
+    model = network(posterior, prior)
+    draws = model.sample(samples, SeededNoise(1))
+    separate = [each.sample(samples, SeededNoise(1), index) for index, each in enumerate(model.posteriors())]
     for joint, single in zip(draws.weights, separate, strict=True):
         torch.testing.assert_close(joint, single)
-    cross_entropy, entropy = made.cross_entropy(draws), draws.entropy
+    cross_entropy, entropy = model.cross_entropy(draws), draws.entropy
     assert entropy is not None
-    crosses = [p.cross_entropy(q, w) for p, q, w in zip(made.priors, made.posteriors(), separate, strict=True)]  # type: ignore[operator]
+    crosses = [p.cross_entropy(q, w) for p, q, w in zip(model.priors, model.posteriors(), separate, strict=True)]  # type: ignore[operator]
     torch.testing.assert_close(cross_entropy, torch.stack(crosses).sum())
-    separate_entropy = torch.stack([each.entropy() for each in made.posteriors()]).sum()
+    separate_entropy = torch.stack([each.entropy() for each in model.posteriors()]).sum()
     torch.testing.assert_close(entropy, separate_entropy)
     # A loss whose gradient has different coefficients for the weights and for each KL term.
     slopes = [torch.randn_like(each) for each in separate]
     data = sum((slope * weights).sum() for slope, weights in zip(slopes, draws.weights, strict=True))
     separate_data = sum((slope * weights).sum() for slope, weights in zip(slopes, separate, strict=True))
-    actual = gradients(made, data + 0.7 * cross_entropy - 0.4 * entropy)
-    expected = gradients(made, separate_data + 0.7 * torch.stack(crosses).sum() - 0.4 * separate_entropy)
+    actual = gradients(model, data + 0.7 * cross_entropy - 0.4 * entropy)
+    expected = gradients(model, separate_data + 0.7 * torch.stack(crosses).sum() - 0.4 * separate_entropy)
     torch.testing.assert_close(actual, expected)
 
 
 def test_replacing_a_prior_takes_effect() -> None:
-    made = network("gaussian", "unit")
-    before = made.cross_entropy(made.sample(1, SeededNoise(1))).item()
-    made.priors[1] = GaussianPrior(scale=0.1)
-    posterior = made.posteriors()[1]
+    model = network("gaussian", "unit")
+    before = model.cross_entropy(model.sample(1, SeededNoise(1))).item()
+    model.priors[1] = GaussianPrior(scale=0.1)
+    posterior = model.posteriors()[1]
     change = GaussianPrior(scale=0.1).cross_entropy(posterior, posterior.mean[None])
     change = change - GaussianPrior().cross_entropy(posterior, posterior.mean[None])
-    assert made.cross_entropy(made.sample(1, SeededNoise(1))).item() == pytest.approx(before + change.item())
+    assert model.cross_entropy(model.sample(1, SeededNoise(1))).item() == pytest.approx(before + change.item())

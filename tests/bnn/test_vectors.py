@@ -25,27 +25,27 @@ def network(mixture: bool = False, point: bool = False) -> Network:
     )
 
 
-def loss(made: Network) -> torch.Tensor:
-    draws = made.sample(2, SeededNoise(1))
-    data = made.logits(torch.ones(4, 3, dtype=draws.weights[0].dtype), draws).square().sum()
-    if not made.variational:
+def loss(model: Network) -> torch.Tensor:
+    draws = model.sample(2, SeededNoise(1))
+    data = model.logits(torch.ones(4, 3, dtype=draws.weights[0].dtype), draws).square().sum()
+    if not model.variational:
         return data
     assert draws.entropy is not None
-    return data + 0.1 * (made.cross_entropy(draws) - draws.entropy)
+    return data + 0.1 * (model.cross_entropy(draws) - draws.entropy)
 
 
 def test_parameters_are_views_of_the_vectors_and_keep_their_values() -> None:
-    made = network()
-    before = [parameter.detach().clone() for parameter in made.parameters()]
-    means, rhos = made.join()
-    torch.testing.assert_close([parameter.detach() for parameter in made.parameters()], before, rtol=0, atol=0)
+    model = network()
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    means, rhos = model.join()
+    torch.testing.assert_close([parameter.detach() for parameter in model.parameters()], before, rtol=0, atol=0)
     with torch.no_grad():
         means.value.fill_(3.0)
         rhos.value.fill_(-1.0)
-    for posterior in made.posteriors():
+    for posterior in model.posteriors():
         assert bool((posterior.mean == 3.0).all())
         assert bool((posterior.rho == -1.0).all())  # type: ignore[union-attr]
-    assert made.join() == (means, rhos)
+    assert model.join() == (means, rhos)
 
 
 @pytest.mark.parametrize(("mixture", "point"), [(False, False), (True, False), (False, True)])
@@ -63,25 +63,25 @@ def test_gradients_match_those_of_separate_layers(mixture: bool, point: bool) ->
 
 
 def test_a_network_that_was_converted_is_no_longer_joined_and_can_be_joined_again() -> None:
-    made = network()
-    old = made.join()
-    made.double()
+    model = network()
+    old = model.join()
+    model.double()
     assert not any(vector.intact() for vector in old)
-    loss(made).backward()  # type: ignore[no-untyped-call]
+    loss(model).backward()  # type: ignore[no-untyped-call]
     assert all(vector.value.grad is None for vector in old)
-    assert all(parameter.grad is not None for parameter in made.parameters())
-    assert made.join()[0].value.dtype == torch.float64
+    assert all(parameter.grad is not None for parameter in model.parameters())
+    assert model.join()[0].value.dtype == torch.float64
 
 
 def test_a_copy_is_independent_of_the_original() -> None:
-    made = network()
-    made.join()
-    other = copy.deepcopy(made)
+    model = network()
+    model.join()
+    other = copy.deepcopy(model)
     with torch.no_grad():
         other.join()[0].value.add_(1.0)
     noise = SeededNoise(1)
-    assert not torch.allclose(made.sample(1, noise).weights[0], other.sample(1, noise).weights[0])
-    torch.testing.assert_close(made.means().weights[0] + 1.0, other.means().weights[0])
+    assert not torch.allclose(model.sample(1, noise).weights[0], other.sample(1, noise).weights[0])
+    torch.testing.assert_close(model.means().weights[0] + 1.0, other.means().weights[0])
 
 
 @pytest.mark.parametrize("name", ["adam", "amsgrad", "sgd"])
@@ -95,9 +95,9 @@ def test_a_step_matches_torchs_optimiser_on_the_separate_parameters(name: str) -
     else:
         theirs = torch.optim.Adam(separate.parameters(), lr=0.05, amsgrad=name == "amsgrad")
     for _ in range(4):
-        for made, each in ((separate, theirs), (joined, optimizer)):
+        for model, each in ((separate, theirs), (joined, optimizer)):
             each.zero_grad()
-            loss(made).backward()  # type: ignore[no-untyped-call]
+            loss(model).backward()  # type: ignore[no-untyped-call]
             each.step()
     for ours, other in zip(joined.parameters(), separate.parameters(), strict=True):
         torch.testing.assert_close(ours.detach(), other.detach(), rtol=1e-5, atol=1e-6)

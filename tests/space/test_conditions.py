@@ -79,8 +79,8 @@ TRUTHS = st.recursive(
 
 @given(TRUTHS)
 @settings(deadline=None, derandomize=True, max_examples=200)
-def test_any_composed_condition_agrees_with_the_same_composition_of_functions(made: tuple[str, bool]) -> None:
-    text, expected = made
+def test_any_composed_condition_agrees_with_the_same_composition_of_functions(condition: tuple[str, bool]) -> None:
+    text, expected = condition
     if len(text) <= 1000:
         assert holds(text) is expected
 

@@ -219,32 +219,32 @@ def spaces(draw: st.DrawFn) -> Space:
         named = [name for name in factors if roles[name] == setting]
         if named:
             data[setting] = named
-    return read_space(data, "made up")
+    return read_space(data, "random space")
 
 
 @given(spaces(), st.sampled_from(STRATEGIES), st.integers(0, 5), st.integers(1, 40), st.integers(1, 40))
 @settings(deadline=None, derandomize=True, max_examples=300)
 def test_a_shorter_draw_is_a_prefix_of_a_longer_one(
-    made: Space, strategy: str, seed: int, one: int, other: int
+    drawn_space: Space, strategy: str, seed: int, one: int, other: int
 ) -> None:
-    assume(strategy != "grid" or made.size() is not None)
-    assume(made.possible(made.options))
-    short, long = sorted(min(count, made.allowed() or count) for count in (one, other))
-    drawn = made.draw(strategy, long, seed)
-    assert made.draw(strategy, short, seed) == drawn[:short]
+    assume(strategy != "grid" or drawn_space.size() is not None)
+    assume(drawn_space.possible(drawn_space.options))
+    short, long = sorted(min(count, drawn_space.allowed() or count) for count in (one, other))
+    drawn = drawn_space.draw(strategy, long, seed)
+    assert drawn_space.draw(strategy, short, seed) == drawn[:short]
     assert len({identity(c) for c in drawn}) == len(drawn) == long
-    assert all(made.accepts(c) for c in drawn)
-    assert all(list(c) == [name for name in made.display_order if name in c] for c in drawn)
+    assert all(drawn_space.accepts(c) for c in drawn)
+    assert all(list(c) == [name for name in drawn_space.display_order if name in c] for c in drawn)
 
 
 @given(spaces())
 @settings(deadline=None, derandomize=True, max_examples=100)
-def test_counts_agree_with_listing_everything(made: Space) -> None:
-    assume(made.size() is not None)
-    listed = [fragment.values for fragment in made.options.fragments()]
-    assert len({identity(c) for c in listed}) == len(listed) == made.size()
-    assert sum(fragment.weight for fragment in made.options.fragments()) == pytest.approx(1)
-    assert sum(map(made.accepts, listed)) == made.allowed()
+def test_counts_agree_with_listing_everything(drawn_space: Space) -> None:
+    assume(drawn_space.size() is not None)
+    listed = [fragment.values for fragment in drawn_space.options.fragments()]
+    assert len({identity(c) for c in listed}) == len(listed) == drawn_space.size()
+    assert sum(fragment.weight for fragment in drawn_space.options.fragments()) == pytest.approx(1)
+    assert sum(map(drawn_space.accepts, listed)) == drawn_space.allowed()
 
 
 @pytest.mark.parametrize(

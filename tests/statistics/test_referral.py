@@ -40,8 +40,8 @@ def test_a_resample_has_the_auc_of_the_images_repeated_by_their_weights(seed: in
     aucs = referred_aucs(labels, both, uncertainty, FRACTIONS, weights)
     np.testing.assert_allclose(aucs[0], metrics.referral_curve(labels, scores, uncertainty, FRACTIONS), atol=1e-12)
     for row, counts in enumerate(weights.astype(int)):
-        surest = np.argsort(np.repeat(uncertainty, counts), kind="stable")
-        repeated, values = np.repeat(labels, counts)[surest], np.repeat(scores, counts)[surest]
+        most_certain = np.argsort(np.repeat(uncertainty, counts), kind="stable")
+        repeated, values = np.repeat(labels, counts)[most_certain], np.repeat(scores, counts)[most_certain]
         for place, fraction in enumerate(FRACTIONS):
             kept = len(repeated) - math.floor(fraction * len(repeated) + 1e-9)
             expected = brute_force_auc(repeated[:kept], values[:kept])
