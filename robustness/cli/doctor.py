@@ -69,7 +69,7 @@ def packages() -> Iterator[Finding]:
 def devices() -> Iterator[Finding]:
     """The devices that torch can train on."""
     try:
-        import torch
+        import torch  # may be missing, which is what doctor reports
     except (ImportError, OSError) as error:
         yield Finding("devices", f"torch cannot be imported: {error}", "problem")
         return
@@ -99,7 +99,7 @@ def stores(url: str | None) -> Iterator[Finding]:
         yield Finding("store", "sqlite:///robustness.db in this folder, unless --store or ROBUSTNESS_STORE is set")
         return
     try:
-        from robustness.store import open_store
+        from robustness.store import open_store  # its packages may be missing
 
         with open_store(named, create=False) as store:
             yield Finding("store", f"{len(store.names())} studies")

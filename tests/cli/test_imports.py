@@ -54,6 +54,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ["status"],
         ["schema"],
+        ["plan", "quickstart"],
+        ["plan", "uci_small", "--json"],
+        ["plan", "fundus_final"],
         ["report", "made"],
         ["report", "made", "--format", "json"],
         ["import", "runs.csv", "--study", "elsewhere", "--good", "0.8", "--learned-nothing", "0.6"],

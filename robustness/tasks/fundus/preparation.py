@@ -27,6 +27,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from robustness.errors import TaskError
+from robustness.files import replacing
 from robustness.tasks.data import channel_statistics
 from robustness.tasks.fundus.label_table import SPLITS, Photograph
 from robustness.tasks.fundus.photographs import Source, prepare_picture
@@ -163,10 +164,8 @@ def _save(out: Path, state: NDArray[np.uint8], finished: dict[int, str | None]) 
     np.lib.format.open_memmap(out / IMAGES, mode="r+").flush()
     for row, reason in finished.items():
         state[row] = DONE if reason is None else FAILED
-    temporary = out / f"{STATE}.new"
-    with temporary.open("wb") as file:
+    with replacing(out / STATE) as file:
         np.save(file, state)
-    temporary.replace(out / STATE)
 
 
 def _results(
@@ -258,14 +257,13 @@ def _finish(
 
 
 def _write_photographs(out: Path, order: Sequence[tuple[int, Photograph]], numbers: dict[str, int]) -> None:
-    with (out / PHOTOGRAPHS).open("w", encoding="utf-8", newline="") as file:
+    with replacing(out / PHOTOGRAPHS, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["row", "name", "grade", "patient", "patient_number", "split"])
         for row, entry in order:
             writer.writerow([row, entry.name, entry.grade, entry.patient, numbers[entry.patient], entry.split])
 
 
-def _write(file: Path, text: str) -> None:
-    temporary = file.with_name(f"{file.name}.new")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(file)
+def _write(path: Path, text: str) -> None:
+    with replacing(path, "w", encoding="utf-8") as file:
+        file.write(text)
