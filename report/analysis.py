@@ -2,7 +2,7 @@
 
     analysis = analyse(study_store)       # or frames
     analysis.results                      # what `robustness report --format json` writes: docs/report_json.md
-    analysis.frames, .judged, .limits     # what figures need beside it
+    analysis.frames, .judged, .judges    # what figures need beside it
 
 The same store gives the same numbers: bootstrap seeds are fixed, and no time of day is part of it.
 """
@@ -23,14 +23,13 @@ from report.comparison import (
     Sample,
     at_threshold,
     by_configuration,
-    comparisons,
-    outcome_counts,
     score_comparisons,
     score_pairs,
     side_by_side,
 )
 from report.frames import StudyFrames, load_frames
-from report.judging import OUTCOMES, SUMMARIES, Thresholds, judge, of_the_plan, thresholds
+from report.judged_study import JudgedStudy
+from report.judging import OUTCOMES
 from report.sections.left_out_results import left_out
 from report.sections.own_results import own_results, stands_alone
 from report.sections.sensitivity_results import sensitivity
@@ -41,6 +40,7 @@ from robustness.statistics.profiles import above, area, profile_band
 from robustness.statistics.proportions import mean_interval
 from robustness.statistics.variance import variance_parts
 from robustness.store import StudyStore
+from robustness.sweep.outcomes import Judge
 from robustness.trial import PENDING
 
 GRID = 201
@@ -54,7 +54,7 @@ class Analysis:
     """A study, judged and analysed."""
 
     frames: StudyFrames
-    limits: Thresholds
+    judges: Mapping[str, Judge]
     judged: pd.DataFrame
     """The frame of trials as `report.judging.judge` gives it."""
     sample: Sample
@@ -65,10 +65,8 @@ class Analysis:
 def analyse(study: StudyStore | StudyFrames) -> Analysis:
     """Read a study, which may be running, and compute all statistics of the report."""
     frames = study if isinstance(study, StudyFrames) else load_frames(study)
-    limits = thresholds(frames)
-    judged = judge(frames, limits)
-    sample = Sample.of(frames)
-    return Analysis(frames, limits, judged, sample, _plain(_results(frames, limits, judged, sample)))
+    judged = JudgedStudy.of(frames)
+    return Analysis(frames, judged.judges, judged.trials, judged.sample, _plain(_results(judged)))
 
 
 def as_json_text(results: Mapping[str, Any]) -> str:
@@ -76,12 +74,11 @@ def as_json_text(results: Mapping[str, Any]) -> str:
     return json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, sample: Sample) -> dict[str, Any]:
-    complete = not judged["status"].isin(PENDING).any()
-    judged = of_the_plan(judged, frames)
-    arms = outcome_counts(judged, limits, frames, sample)
-    paired = comparisons(judged, frames, sample)
-    low, high = score_range(frames, judged)
+def _results(study: JudgedStudy) -> dict[str, Any]:
+    frames, judged, sample = study.frames, study.planned, study.sample
+    complete = not study.trials["status"].isin(PENDING).any()
+    arms, paired = study.outcome_counts, study.comparisons
+    low, high = study.score_range
     grid = np.linspace(low, high, GRID)
     profiles = _profiles(judged, frames, sample, grid)
     for arm, found in arms.items():
@@ -105,7 +102,10 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
             "replicates": frames.replicates,
             "pairs": int(judged.loc[judged["paired"], ["configuration", "replicate"]].drop_duplicates().shape[0]),
         },
-        "thresholds": {**limits.as_json(), "dependence": _dependence(judged, frames, limits, sample, (low, high))},
+        "thresholds": {
+            **_thresholds(study.judges),
+            "dependence": _dependence(judged, frames, study.judges[frames.rule], sample, (low, high)),
+        },
         "arms": arms,
         "paired": paired,
         "scores": score_comparisons(judged, frames, sample),
@@ -120,18 +120,14 @@ def _results(frames: StudyFrames, limits: Thresholds, judged: pd.DataFrame, samp
     }
 
 
-def score_range(frames: StudyFrames, judged: pd.DataFrame) -> tuple[float, float]:
-    """Between which thresholds a profile is drawn: 0.5 to 1 for an AUC, 0 to 1 for an accuracy, else what was seen."""
-    if frames.metric.endswith("auc"):
-        return 0.5, 1.0
-    if frames.metric.endswith("accuracy"):
-        return 0.0, 1.0
-    scores = judged[[f"score_{summary}" for summary in SUMMARIES]].to_numpy(dtype=float)
-    seen = scores[np.isfinite(scores)]
-    if not seen.size or seen.min() == seen.max():
-        centre = float(seen[0]) if seen.size else 0.5
-        return centre - 0.5, centre + 0.5
-    return float(seen.min()), float(seen.max())
+def _thresholds(judges: Mapping[str, Judge]) -> dict[str, Any]:
+    return {
+        "learned_nothing": {
+            summary: {"value": judge.nothing, "inclusive": judge.inclusive, "known": judge.known, "why": judge.why}
+            for summary, judge in judges.items()
+        },
+        "good": {"at_least": judges["best"].good},
+    }
 
 
 def _scores(judged: pd.DataFrame, arm: str, summary: str) -> list[NDArray[np.float64]]:
@@ -227,13 +223,12 @@ def _variance(judged: pd.DataFrame, frames: StudyFrames) -> dict[str, Any] | Non
 def _dependence(
     judged: pd.DataFrame,
     frames: StudyFrames,
-    limits: Thresholds,
+    judge: Judge,
     sample: Sample,
     ends: tuple[float, float],
 ) -> list[dict[str, Any]]:
     """For every two arms the primary outcome at other thresholds, and between which of them the verdict stays."""
-    own = limits.good if frames.primary == "good" else limits.learned_nothing[frames.rule].value
-    inclusive = limits.learned_nothing[frames.rule].inclusive
+    own = judge.good if frames.primary == "good" else judge.nothing
     found = []
     for first, second in frames.compared:
         tried = []
@@ -241,7 +236,7 @@ def _dependence(
         if scores.empty:
             continue
         for limit in sorted({*np.linspace(*ends, CHOICES).tolist(), own}):
-            entry = at_threshold(scores, frames.primary, limit, sample, inclusive)
+            entry = at_threshold(scores, frames.primary, limit, sample, judge.inclusive)
             keys = ("threshold", "difference", "low", "high", "p_value")
             tried.append(
                 {**{key: entry[key] for key in keys}, "favours": _favours(entry, first, second, frames.primary)}

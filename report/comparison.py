@@ -6,6 +6,8 @@ test; with more, a cluster bootstrap over configurations and a sign-flip test of
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.frames import StudyFrames
-from report.judging import OUTCOMES, SUMMARIES, Thresholds
+from report.judging import OUTCOMES, own_scores
+from robustness.errors import RobustnessError
+from robustness.space.space import read_space
 from robustness.statistics.paired import (
     Table,
     holm,
@@ -25,6 +29,7 @@ from robustness.statistics.paired import (
     wilcoxon,
 )
 from robustness.statistics.proportions import Interval, fraction_interval, mean_interval
+from robustness.sweep.outcomes import SUMMARIES, Judge
 
 
 @dataclass(frozen=True)
@@ -37,19 +42,16 @@ class Sample:
 
     @staticmethod
     def of(frames: StudyFrames) -> Sample:
-        from robustness.errors import RobustnessError
-        from robustness.space.space import read_space
-
+        """How a study's configurations were drawn."""
         sampling = frames.document["sampling"]
         population = None
         if sampling.get("strategy", "random") != "sobol":
             try:
                 population = read_space(frames.document["space"], "space").allowed()
             except (RobustnessError, KeyError):
-                # Runs that were made elsewhere come without a search space.
+                # Imported runs come without a search space.
                 population = None
-        replicated = frames.replicates > 1
-        return Sample(replicated, population)
+        return Sample(frames.replicates > 1, population)
 
 
 def side_by_side(judged: pd.DataFrame, values: pd.Series[Any], arms: list[str]) -> pd.DataFrame:
@@ -165,9 +167,7 @@ def score_comparison(judged: pd.DataFrame, first: str, second: str, summary: str
 
 def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str) -> pd.DataFrame:
     """The scores [pairs, 2] of two arms for `at_threshold`: -inf for a trial that has none of its own."""
-    none = judged[summary].isna()
-    if summary == "last":
-        none |= judged["status"] == "diverged"
+    none = own_scores(judged, summary).isna()
     return side_by_side(judged, judged[f"score_{summary}"].mask(none & judged["counted"], -np.inf), [first, second])
 
 
@@ -175,12 +175,15 @@ def at_threshold(
     scores: pd.DataFrame, outcome: str, limit: float, sample: Sample, inclusive: bool = False
 ) -> dict[str, Any]:
     """The comparison if the threshold were `limit`: nothing below it (`inclusive`: or at it), good from it on."""
-    nothing = scores <= limit if inclusive else scores < limit
-    has = scores >= limit if outcome == "good" else nothing
-    return {"threshold": limit, **compare_pairs(has.astype("float64"), sample)}
+    judge = Judge(limit, math.inf, inclusive) if outcome == "learned_nothing" else Judge(-math.inf, limit)
+    has = judge.has(outcome, scores.to_numpy(dtype=float)).astype(float)
+    pairs = pd.DataFrame(has, index=scores.index, columns=scores.columns)
+    return {"threshold": limit, **compare_pairs(pairs, sample)}
 
 
-def outcome_counts(judged: pd.DataFrame, limits: Thresholds, frames: StudyFrames, sample: Sample) -> dict[str, Any]:
+def outcome_counts(
+    judged: pd.DataFrame, judges: Mapping[str, Judge], frames: StudyFrames, sample: Sample
+) -> dict[str, dict[str, Any]]:
     """For each arm its fractions at the study's epoch and, under `at`, at the best and at the last one."""
     found = {}
     for arm in frames.arms:
@@ -191,7 +194,8 @@ def outcome_counts(judged: pd.DataFrame, limits: Thresholds, frames: StudyFrames
             for summary in SUMMARIES
         }
         scores = paired[f"score_{frames.rule}"]
-        diverged = paired["status"] == "diverged"
+        diverged = (paired["status"] == "diverged").to_numpy()
+        good_at_best = judges["best"].has("good", paired["best"].to_numpy(dtype=float))
         found[arm] = {
             "trials": len(own),
             "counted": int(own["counted"].sum()),
@@ -202,7 +206,7 @@ def outcome_counts(judged: pd.DataFrame, limits: Thresholds, frames: StudyFrames
             "median": float(scores.median()) if len(scores) else None,
             "at": at,
             "diverged": int(diverged.sum()),
-            "good_then_diverged": int((diverged & limits.has("good", "best", paired["best"])).sum()),
+            "good_then_diverged": int((diverged & good_at_best).sum()),
         }
     return found
 

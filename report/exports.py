@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from report.frames import StudyFrames, load_frames
-from report.judging import judge, thresholds
+from report.judged_study import JudgedStudy
 from robustness.store import StudyStore
 from robustness.trial import PENDING
 
@@ -25,7 +25,7 @@ _BACK = ["status", "epochs", "best", "best_epoch", "last", "last_epoch", "outcom
 
 def results_table(frames: StudyFrames, judged: pd.DataFrame | None = None) -> pd.DataFrame:
     """The table of results, sorted by configuration, replicate and the study's order of arms."""
-    trials = judge(frames, thresholds(frames)) if judged is None else judged
+    trials = JudgedStudy.of(frames).trials if judged is None else judged
     drawn = frames.configurations.rename(columns=lambda name: f"hp_{name}" if name in (*_FRONT, *_BACK) else name)
     joined = trials[[*_FRONT, *_BACK]].join(drawn, on="configuration")
     # A trial that has not ended shows something else at every look.

@@ -88,7 +88,7 @@ def make_sections(material: Material) -> Iterator[Section]:
 def make_material(study: StudyStore | StudyFrames | Analysis) -> Material:
     """Everything that the figures and the page are made from."""
     found = study if isinstance(study, Analysis) else analyse(study)
-    return Material(found.frames, found.limits, found.judged, found.results)
+    return Material(found.frames, found.judges, found.judged, found.results)
 
 
 def draw_sections(material: Material) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@
 | measured | whether there is anything to judge it by: an epoch after pre-training, or a metric without epochs |
 | seconds, attempts, started, ended, worker, device, error | how it ran: never the same twice |
 
-`report.judging.judge` adds what the trial shows. `configurations` has a row for each configuration, indexed by its
+`report.judging.judge_trials` adds the outcomes. `configurations` has a row for each configuration, indexed by its
 number, and a column for each hyperparameter (NaN where a configuration has none of that name). `epochs` is the store's
 own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate, epoch, pretraining, seconds,
 and a column for each measure.

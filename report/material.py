@@ -11,7 +11,7 @@ import pandas as pd
 
 from report.drawing.style import Arms, text
 from report.frames import StudyFrames
-from report.judging import Thresholds
+from robustness.sweep.outcomes import Judge
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Material:
     """One study, ready to be drawn."""
 
     frames: StudyFrames
-    limits: Thresholds
+    judges: Mapping[str, Judge]
     judged: pd.DataFrame
     """The frame of trials as `report.judging.judge` gives it."""
     analysis: Mapping[str, Any]
@@ -49,11 +49,11 @@ class Material:
 
     @property
     def good(self) -> float:
-        return self.limits.good
+        return self.judges[self.epoch].good
 
     @property
     def nothing(self) -> float:
-        return self.limits.learned_nothing[self.epoch].value
+        return self.judges[self.epoch].nothing
 
     @property
     def hyperparameters(self) -> list[str]:

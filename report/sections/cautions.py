@@ -62,16 +62,16 @@ def _few(material: Material) -> Iterator[str]:
 
 
 def _threshold(material: Material) -> Iterator[str]:
-    limit = material.limits.learned_nothing[material.epoch]
-    if not limit.known:
-        yield f"When a trial has learned nothing is not known yet: {limit.why}."
+    judge = material.judges[material.epoch]
+    if not judge.known:
+        yield f"When a trial has learned nothing is not known yet: {judge.why}."
     note = material.frames.untrained
     scores = (note or {}).get("scores") or []
-    if limit.known and limit.inclusive and 0 < len(scores) < ENOUGH_UNTRAINED:
+    if judge.known and judge.inclusive and 0 < len(scores) < ENOUGH_UNTRAINED:
         yield f"“Learned nothing” rests on {len(scores)} untrained networks; at least {ENOUGH_UNTRAINED} are wanted."
-    if limit.value >= material.good:
+    if judge.nothing >= material.good:
         yield (
-            f"The threshold of “learned nothing” ({limit.value:.3f}) is not below that of “good” ({material.good:g}), "
+            f"The threshold of “learned nothing” ({judge.nothing:.3f}) is not below that of “good” ({judge.good:g}), "
             "so trials that reach “good” may count as having learned nothing."
         )
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from report.comparison import Sample, compare, fraction, score_comparison, with_holm
 from report.frames import StudyFrames
-from report.judging import judge, thresholds
+from report.judged_study import JudgedStudy
 from report.words import SIGNIFICANT, percent, signed
 
 METHODS = ("mfvi", "mfvi_noise_matched", "mfvi_scaled", "radial")
@@ -35,7 +35,7 @@ def controls(frames: StudyFrames) -> dict[str, Any] | None:
     arms = _arms(frames)
     if arms is None:
         return None
-    judged, sample = judge(frames, thresholds(frames)), Sample.of(frames)
+    judged, sample = JudgedStudy.of(frames).trials, Sample.of(frames)
     judged = judged[judged["arm"].isin(arms)]
     complete = judged.groupby(["configuration", "replicate"])["counted"].transform("sum") == len(arms)
     judged = judged[complete].assign(paired=True)  # though another arm of the study may be missing

@@ -22,7 +22,7 @@ from scipy import stats
 
 from report.comparison import by_configuration, side_by_side, with_holm
 from report.frames import StudyFrames
-from report.judging import judge, thresholds
+from report.judged_study import JudgedStudy
 from report.words import SIGNIFICANT, p_words
 from robustness.statistics.paired import sign_flip
 from robustness.statistics.proportions import LEVEL
@@ -40,7 +40,7 @@ def dose(frames: StudyFrames) -> dict[str, Any] | None:
         return None
     method, option, doses = found
     without = [arm for arm in frames.arms if arm not in doses]
-    judged = judge(frames, thresholds(frames))
+    judged = JudgedStudy.of(frames).trials
     scores = side_by_side(judged, judged[f"score_{frames.rule}"], frames.arms)
     by, groups = _groups(frames)
     lines, family = [], []

@@ -15,6 +15,7 @@ from scipy import stats
 
 from report.comparison import Sample
 from report.drawing.style import text
+from report.judging import own_scores
 from report.material import Material
 from report.sections.outcomes import share
 from robustness.statistics.proportions import LEVEL, effective_number
@@ -25,9 +26,7 @@ OUTCOMES = ("learned_nothing", "good")
 def slider_data(material: Material, sample: Sample) -> dict[str, Any]:
     """What the script reads: each arm's scores over complete pairs, and how sure a fraction of them is."""
     pairs, epoch = material.pairs, material.epoch
-    raw = pairs[epoch].astype("float64")
-    if epoch == "last":
-        raw = raw.mask(pairs["status"] == "diverged")
+    raw = own_scores(pairs, epoch)
     arms = []
     for arm in material.arms.names:
         own = raw[pairs["arm"] == arm]
@@ -35,11 +34,11 @@ def slider_data(material: Material, sample: Sample) -> dict[str, Any]:
         wilson = not sample.replicated and len(own) > 0 and math.isfinite(effective)
         scores = [None if math.isnan(score) else score for score in own.tolist()]
         arms.append({"name": text(arm, 60), "scores": scores, "effective": effective if wilson else None})
-    limit = material.limits.learned_nothing[epoch]
+    judge = material.judges[epoch]
     return {
         "arms": arms,
-        "inclusive": limit.inclusive,
-        "levels": {"learned_nothing": limit.value, "good": material.good},
+        "inclusive": judge.inclusive,
+        "levels": {"learned_nothing": judge.nothing, "good": material.good},
         "z": float(stats.norm.ppf((1 + LEVEL) / 2)),
     }
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from report.comparison import Sample, comparisons, outcome_counts
 from report.frames import StudyFrames, load_frames
-from report.judging import OUTCOMES, judge, of_the_plan, thresholds
+from report.judged_study import JudgedStudy
+from report.judging import OUTCOMES
 from report.sections.own_results import own_results, stands_alone
 from report.words import SIGNIFICANT, p_words, percent, share
 from robustness.store import StudyStore
@@ -27,22 +27,21 @@ LEFT_OUT = {
 def headline(study: StudyStore | StudyFrames) -> str:
     """What a study shows so far, in a few lines: the verdict, the other outcome, and what was left out."""
     frames = study if isinstance(study, StudyFrames) else load_frames(study)
-    limits = thresholds(frames)
-    judged = of_the_plan(judge(frames, limits), frames)
-    sample = Sample.of(frames)
+    judged_study = JudgedStudy.of(frames)
+    judged = judged_study.planned
     own = own_results(frames)
     told = [str(sentence) for found in own.values() for sentence in found["sentences"]]
     if stands_alone(own):
         return "\n".join([*told, *_left_out(judged)])
-    arms = outcome_counts(judged, limits, frames, sample)
-    lines = [*told, *verdict(frames, arms, comparisons(judged, frames, sample))]
+    arms = judged_study.outcome_counts
+    lines = [*told, *verdict(frames, arms, judged_study.comparisons)]
     other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
     known = {arm: found for arm, found in arms.items() if found["paired"]}
     if known:
         shares = _shares({arm: found[other] for arm, found in known.items()}, other, frames.stopped is None)
         scores = ", ".join(f"{arm} {found['best']:.3f}" for arm, found in known.items())
         lines.append(f"{shares}; best {frames.metric}: {scores}.")
-    limit = limits.learned_nothing[frames.rule]
+    limit = judged_study.judges[frames.rule]
     return "\n".join([*lines, *_left_out(judged), *([] if limit.known else [f"note: {limit.why}"])])
 
 

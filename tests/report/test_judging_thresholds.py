@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from robustness.statistics.thresholds import upper_point
+from robustness.sweep.outcomes import upper_point
+from robustness.sweep.untrained import best_of_permuted
 from robustness.trainables.classification.evaluation import auc
-
-untrained = pytest.importorskip("robustness.sweep.untrained", reason="the sweep is not part of this tree yet")
 
 LABELS = np.array([1, 1, 0, 0, 1, 0, 0, 1])
 PATIENTS = np.array([7, 7, 7, 2, 3, 3, 9, 9])
@@ -40,7 +39,7 @@ def every_permutation() -> list[float]:
 def test_the_permutation_threshold_is_that_of_every_permutation_by_patient(evaluations: int) -> None:
     every = every_permutation()
     best = [max(chosen) for chosen in itertools.product(every, repeat=evaluations)]
-    drawn = untrained.best_of_permuted(LABELS, PATIENTS, evaluations, 3000, auc, np.random.default_rng(0))
+    drawn = best_of_permuted(LABELS, PATIENTS, evaluations, 3000, auc, np.random.default_rng(0))
     assert drawn.mean() == pytest.approx(np.mean(best), abs=0.01)
     for value in np.unique(best):
         assert np.mean(drawn <= value + 1e-9) == pytest.approx(np.mean(np.array(best) <= value + 1e-9), abs=0.03)
