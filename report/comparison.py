@@ -7,7 +7,7 @@ test; with more, a cluster bootstrap over configurations and a sign-flip test of
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from report.frames import StudyFrames
 from report.judging import OUTCOMES, own_scores
+from report.words import SIGNIFICANT
 from robustness.errors import RobustnessError
 from robustness.space.space import read_space
 from robustness.statistics.paired import (
@@ -96,7 +97,7 @@ def compare(
 
 
 def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> dict[str, Any]:
-    """What pairs [pairs, 2] of zeros and ones show; `p_value` is None if there is no pair."""
+    """The comparison of pairs [pairs, 2] of zeros and ones; `p_value` is None if there is no pair."""
     values = pairs.to_numpy(dtype=float)
     table = Table.of(values[:, 0] > 0, values[:, 1] > 0)
     if sample.replicated:
@@ -211,8 +212,31 @@ def outcome_counts(
     return found
 
 
+def second_minus_first(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """A comparison as the second arm minus the first; `key` is that of its difference."""
+    value, low, high = entry[key], entry["low"], entry["high"]
+    return {
+        "difference": None if value is None else 0.0 - value,
+        "low": None if high is None else 0.0 - high,
+        "high": None if low is None else 0.0 - low,
+        "interval": entry["interval"],
+        "p_value": entry["p_value"],
+        "p_adjusted": entry["p_adjusted"],
+        "test": entry["test"],
+    }
+
+
+def favoured(
+    arms: Sequence[str], difference: float | None, p_value: float | None, *, more_is_better: bool
+) -> str | None:
+    """The better of two arms by their difference, first minus second; None unless it is significant."""
+    if p_value is None or p_value >= SIGNIFICANT or not difference:
+        return None
+    return str(arms[0] if (difference > 0) == more_is_better else arms[1])
+
+
 def _estimate(values: NDArray[np.float64], name: str, interval: Interval) -> dict[str, Any]:
-    """The mean under `name`, with the ends and the method of its interval; None where there is nothing."""
+    """The mean under `name`, with the ends and the method of its interval; None without any values."""
     if len(values) == 0:
         return {name: None, "low": None, "high": None, "interval": interval.method}
     return {name: float(np.mean(values)), "low": interval.low, "high": interval.high, "interval": interval.method}

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
             if not arguments.quiet:
                 print(path)
         if arguments.figures:
-            from report.figures import write_figures
+            from report.page import write_figures
 
             write_figures(study, Path(arguments.figures))
     return 0

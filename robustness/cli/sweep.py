@@ -176,6 +176,7 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
 
 
 def _end(store: StudyStore, swept: SweepResult, arguments: argparse.Namespace) -> int:
+    from report.analysis import analyse
     from report.sections.verdict import headline
     from robustness.cli import DONE, INCOMPLETE
     from robustness.cli.report import write_page
@@ -183,7 +184,7 @@ def _end(store: StudyStore, swept: SweepResult, arguments: argparse.Namespace) -
     if swept.decided:
         print("stopped early: the paired difference is decided", file=sys.stderr)
     if not arguments.quiet:
-        print(headline(store))
+        print(headline(analyse(store)))
     if not arguments.no_report:
         path = write_page(store)
         if not arguments.quiet:

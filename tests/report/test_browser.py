@@ -22,7 +22,7 @@ from report.exports import results_csv
 from report.frames import StudyFrames, load_frames
 from report.judging import judge_trials
 from report.page import write_report
-from report.sections.outcomes import share
+from report.words import share_cell
 from robustness.store import open_store
 from robustness.sweep.outcomes import judges
 from robustness.tasks import load_task
@@ -110,7 +110,7 @@ def expected(frames: StudyFrames, nothing: float | None, good: float | None) -> 
     judged = judge_trials(frames, judging)
     sample = Sample.of(frames)
     return {
-        (place, outcome): share(fraction(judged, arm, outcome, frames.rule, sample))
+        (place, outcome): share_cell(fraction(judged, arm, outcome, frames.rule, sample))
         for place, arm in enumerate(frames.arms)
         for outcome in ("learned_nothing", "good")
     }
@@ -335,5 +335,5 @@ def test_the_page_reads_without_javascript(awkward: Callable[[str], Any], folder
         file = folder / "plain" / "mixed.csv"
         plain.wait(lambda: file.exists() and not list(file.parent.glob("*.crdownload")))
     assert list(csv.reader(io.StringIO(file.read_text(encoding="utf-8")))) == list(
-        csv.reader(io.StringIO(results_csv(written.material.frames)))
+        csv.reader(io.StringIO(results_csv(written.analysis.frames)))
     )
