@@ -1,4 +1,4 @@
-"""Everything that the report says about a study: its judged trials, and all statistics of them as plain values.
+"""The analysis of a study: its judged trials, and all statistics of them as plain values.
 
     analysis = analyse(study_store)       # or frames
     analysis.results                      # the JSON of `robustness report --format json`: docs/report_json.md

@@ -35,11 +35,11 @@ from robustness.sweep.outcomes import SUMMARIES, Judge
 
 @dataclass(frozen=True)
 class Sample:
-    """How configurations were drawn, as far as an interval must know it."""
+    """How configurations were drawn, as far as intervals depend on it."""
 
     replicated: bool
     population: int | None
-    """How many configurations the space has, if they were drawn from it without repeats; None if it is endless."""
+    """The size of the space, if configurations were drawn from it without repeats; None if it is infinite."""
 
     @staticmethod
     def of(frames: StudyFrames) -> Sample:
@@ -56,9 +56,9 @@ class Sample:
 
 
 def side_by_side(judged: pd.DataFrame, values: pd.Series[Any], arms: list[str]) -> pd.DataFrame:
-    """Numbers of trials as a frame [pairs, arms], indexed by configuration and replicate: complete pairs only.
+    """Values of trials as a frame [pairs, arms], indexed by configuration and replicate: complete pairs only.
 
-    `values` belongs to the rows of `judged`.
+    `values` has the index of `judged`.
     """
     counted = judged["counted"] & judged["arm"].isin(arms)
     rows = judged.loc[counted, ["configuration", "replicate", "arm"]].assign(value=values[counted].astype("float64"))
@@ -124,19 +124,19 @@ def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> dict[str, Any]:
 
 def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
     """Every comparison, both outcomes, both epochs; `p_adjusted` is Holm's over the comparisons of one outcome."""
-    found = []
+    entries = []
     for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
         for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary):
-            found += with_holm([compare(judged, *arms, outcome, summary, sample) for arms in frames.compared])
-    return found
+            entries += with_holm([compare(judged, *arms, outcome, summary, sample) for arms in frames.compared])
+    return entries
 
 
 def score_comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
     """Every comparison by score, both epochs; `p_adjusted` is Holm's over the comparisons at one epoch."""
-    found = []
+    entries = []
     for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
-        found += with_holm([score_comparison(judged, *arms, summary, sample) for arms in frames.compared])
-    return found
+        entries += with_holm([score_comparison(judged, *arms, summary, sample) for arms in frames.compared])
+    return entries
 
 
 def with_holm(family: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -147,7 +147,7 @@ def with_holm(family: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def score_comparison(judged: pd.DataFrame, first: str, second: str, summary: str, sample: Sample) -> dict[str, Any]:
-    """Which of two arms scores higher on a configuration: shares of wins, the mean difference, Wilcoxon's test."""
+    """How often either of two arms scores higher on a configuration, the mean difference, and Wilcoxon's test."""
     pairs = by_configuration(side_by_side(judged, judged[f"score_{summary}"], [first, second])).to_numpy(dtype=float)
     differences = pairs[:, 0] - pairs[:, 1]
     shares: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def score_comparison(judged: pd.DataFrame, first: str, second: str, summary: str
 
 
 def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str) -> pd.DataFrame:
-    """The scores [pairs, 2] of two arms for `at_threshold`: -inf for a trial that has none of its own."""
+    """The scores [pairs, 2] of two arms for `at_threshold`: -inf for a trial that reached none itself."""
     none = own_scores(judged, summary).isna()
     return side_by_side(judged, judged[f"score_{summary}"].mask(none & judged["counted"], -np.inf), [first, second])
 
@@ -175,7 +175,7 @@ def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str) -> 
 def at_threshold(
     scores: pd.DataFrame, outcome: str, limit: float, sample: Sample, inclusive: bool = False
 ) -> dict[str, Any]:
-    """The comparison if the threshold were `limit`: nothing below it (`inclusive`: or at it), good from it on."""
+    """The comparison if the threshold of `outcome` were `limit`, which itself counts as nothing if `inclusive`."""
     judge = Judge(limit, math.inf, inclusive) if outcome == "learned_nothing" else Judge(-math.inf, limit)
     has = judge.has(outcome, scores.to_numpy(dtype=float)).astype(float)
     pairs = pd.DataFrame(has, index=scores.index, columns=scores.columns)
@@ -186,7 +186,7 @@ def outcome_counts(
     judged: pd.DataFrame, judges: Mapping[str, Judge], frames: StudyFrames, sample: Sample
 ) -> dict[str, dict[str, Any]]:
     """For each arm its fractions at the study's epoch and, under `at`, at the best and at the last one."""
-    found = {}
+    counts = {}
     for arm in frames.arms:
         own = judged[judged["arm"] == arm]
         paired = own[own["paired"]]
@@ -197,7 +197,7 @@ def outcome_counts(
         scores = paired[f"score_{frames.rule}"]
         diverged = (paired["status"] == "diverged").to_numpy()
         good_at_best = judges["best"].has("good", paired["best"].to_numpy(dtype=float))
-        found[arm] = {
+        counts[arm] = {
             "trials": len(own),
             "counted": int(own["counted"].sum()),
             "paired": len(paired),
@@ -209,7 +209,7 @@ def outcome_counts(
             "diverged": int(diverged.sum()),
             "good_then_diverged": int((diverged & good_at_best).sum()),
         }
-    return found
+    return counts
 
 
 def second_minus_first(entry: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A study with its judged trials: what the `results` of every section are computed from."""
+"""A study with its judged trials: the input of the `results` of every section."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robustness.sweep.outcomes import SUMMARIES, Judge, judges
 
 @dataclass(frozen=True)
 class JudgedStudy:
-    """The frames of a study, the judges at its best and last epochs, and what they say of every trial."""
+    """The frames of a study, the judges at the best and last epoch, and their outcomes of every trial."""
 
     frames: StudyFrames
     judges: Mapping[str, Judge]
@@ -30,8 +30,8 @@ class JudgedStudy:
     @staticmethod
     def of(frames: StudyFrames) -> JudgedStudy:
         """Judge every trial of a study by its own thresholds."""
-        found = judges(frames.document, frames.untrained)
-        return JudgedStudy(frames, found, judge_trials(frames, found), Sample.of(frames))
+        own = judges(frames.document, frames.untrained)
+        return JudgedStudy(frames, own, judge_trials(frames, own), Sample.of(frames))
 
     @cached_property
     def planned(self) -> pd.DataFrame:

@@ -10,8 +10,8 @@
 | paired | whether every arm's trial of its configuration and replicate counts; never on replicates of winners alone |
 | reason | why it does not count: its status, or `not_measured`; <NA> if it counts |
 
-The rule is that of `robustness.sweep.outcomes`. A trial that learned nothing without a score of its own, because it
-diverged or because its metric was never a number, has the worst score: 0.5 for an AUC, else the lowest in the study.
+The rule is that of `robustness.sweep.outcomes`. A trial that learned nothing and has no score, because it diverged
+or because its metric was never a number, gets the worst: 0.5 for an AUC, else the lowest in the study.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def judge_trials(frames: StudyFrames, judges: Mapping[str, Judge]) -> pd.DataFra
 
 
 def own_scores(trials: pd.DataFrame, summary: str) -> pd.Series[float]:
-    """The metric that each trial reached itself at the `best` or `last` epoch; NaN where it has none."""
+    """The metric of each trial at the `best` or `last` epoch; NaN where it has none."""
     return trials[summary].astype("float64").mask(loses_metric(summary, trials["status"]))
 
 

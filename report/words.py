@@ -73,7 +73,7 @@ def minus(number: str) -> str:
 
 
 def signed(value: float, decimals: int = 0) -> str:
-    """`+0.052`, `-42`, and `0` for what rounds to it."""
+    """`+0.052`, `-42`, and `0` for a value that rounds to it."""
     written = f"{value:+z.{decimals}f}"
     return written if float(written) else written[1:]
 

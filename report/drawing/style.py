@@ -1,8 +1,8 @@
 """Colours, sizes and the empty axes that every figure starts from.
 
 Arms have the colours of Okabe and Ito (2008), which colour-blind readers can tell apart, in the order of the study
-file, so an arm keeps its colour through the whole report; the eighth is the text's own. From the ninth arm on, colours
-come again with another line and marker. Outcomes have three of Tol's muted colours, none of them an arm's.
+file, so an arm keeps its colour through the whole report; the eighth is that of the text. From the ninth arm on,
+colours repeat with another line and marker. Outcomes have three of Tol's muted colours, none of them an arm's.
 """
 
 from __future__ import annotations

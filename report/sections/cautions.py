@@ -1,4 +1,4 @@
-"""What a reader should know before trusting the verdict, computed from the analysis."""
+"""Cautions: reasons to doubt the verdict, computed from the analysis."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def _plainly(steps: Sequence[Mapping[str, Any]], outcome: str) -> str:
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
-    """What each step from MFVI to Radial changes; none for studies without the four arms or without a result."""
+    """The change by each step from MFVI to Radial; none for studies without the four arms or without a result."""
     controls = analysis.results.get("controls")
     if not controls or not controls["pairs"]:
         return

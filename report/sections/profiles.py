@@ -148,7 +148,7 @@ def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Any]
     axes.set_ylim(-2, 102)
     axes.set_xlabel(f"threshold of {analysis.metric_words}")
     axes.set_ylabel("% of configurations above it")
-    # At the right end all lines are zero, so that names at their ends would not tell them apart.
+    # At the right end all lines are zero, so names at their ends would coincide.
     figure.legend(loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, columnspacing=1.2)
     return figure
 

@@ -18,7 +18,7 @@ from report.document import Numbers, Picture, Section
 from report.drawing.style import INK, panel, two_panels
 from report.frames import KEY
 from report.judged_study import JudgedStudy
-from report.words import SIGNIFICANT, text
+from report.words import SIGNIFICANT, plus_minus, text
 from robustness.statistics.paired import holm
 from robustness.trainables.theory import densities
 
@@ -93,8 +93,8 @@ def _sentences(layers: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> list
         here = [e for arm in arms for e in layers if e["dimension"] == dimension and e["arm"] == arm]
         first = {entry["arm"]: entry["radius"] for entry in reversed(here)}
         parts = ", ".join(
-            f"{radius['mean']:.2f} ± {radius['sd']:.2f} with {arm} (theory {radius['theory_mean']:.2f} ± "
-            f"{radius['theory_sd']:.2f})"
+            f"{plus_minus(radius['mean'], radius['sd'], 2)} with {arm} "
+            f"(theory {plus_minus(radius['theory_mean'], radius['theory_sd'], 2)})"
             for arm, radius in sorted(first.items(), key=lambda item: arms.index(item[0]))
         )
         sentences.append(f"Of {dimension:,} weights a draw is so many sigmas away from its mean: {parts}.")
@@ -190,7 +190,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
 
 
 def _moments(arms: Mapping[str, Mapping[str, Any]]) -> str:
-    parts = (f"{e['radius']['mean']:.2f} ± {e['radius']['sd']:.2f} for {text(arm, 40)}" for arm, e in arms.items())
+    radii = {arm: entry["radius"] for arm, entry in arms.items()}
+    parts = (f"{plus_minus(each['mean'], each['sd'], 2)} for {text(arm, 40)}" for arm, each in radii.items())
     return f"{', '.join(parts)}."
 
 

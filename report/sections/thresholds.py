@@ -79,7 +79,7 @@ def _dependence(study: JudgedStudy) -> list[dict[str, Any]]:
 
 
 def slider_data(analysis: Analysis) -> dict[str, Any]:
-    """What the page's script reads: each arm's scores over complete pairs, and the effective size of the sample."""
+    """The data of the page's script: each arm's scores over complete pairs, and the effective size of the sample."""
     pairs, sample = analysis.pairs, analysis.study.sample
     scores = own_scores(pairs, analysis.epoch)
     arms = []

@@ -24,7 +24,7 @@ LEFT_OUT = {
 
 
 def headline(analysis: Analysis) -> str:
-    """What a study shows so far, in a few lines: the verdict, the other outcome, and the trials left out."""
+    """The results of a study so far, in a few lines: the verdict, the other outcome, and the trials left out."""
     sentences: list[str] = list(analysis.results["verdict"])
     if analysis.alone:
         return "\n".join([*sentences, *_left_out(analysis)])
@@ -114,7 +114,7 @@ def _two_arms(
 
 
 def _stopped(note: Mapping[str, Any], outcome: str) -> str:
-    """What a sweep that ended on evidence may say: tests and intervals of a fixed sample do not hold for it."""
+    """The verdict of a sweep that ended on evidence, for which tests and intervals of a fixed sample do not hold."""
     more, less = note["arms"] if note["difference"] > 0 else reversed(note["arms"])
     better = less if outcome == "learned_nothing" else more
     sequence = f"{100 * (1 - note['level']):g} % confidence sequence"

@@ -1,4 +1,4 @@
-"""The verdict on final models in sentences, and what weakens it."""
+"""The verdict on final models in sentences, and the cautions about it."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ def _other(entry: Mapping[str, Any]) -> str:
 def final_cautions(frames: StudyFrames, finals: Mapping[str, Any], foreign: Sequence[str]) -> list[str]:
     """One sentence for each thing that weakens the results; `foreign` models predicted other pictures."""
     cautions = []
-    wanted = frames.document.get("finals") or {}
-    missing = [arm for arm in wanted.get("arms") or frames.arms if arm not in finals["arms"]]
+    plan = frames.document.get("finals") or {}
+    missing = [arm for arm in plan.get("arms") or frames.arms if arm not in finals["arms"]]
     if missing:
         cautions.append(f"No final model of {', '.join(missing)} has been tested yet.")
     fewer = [
         f"{arm} {each['models']}"
         for arm, each in finals["arms"].items()
-        if each["made_of"] is None and each["models"] < int(wanted.get("replicates") or 1)
+        if each["made_of"] is None and each["models"] < int(plan.get("replicates") or 1)
     ]
     if fewer:
-        cautions.append(f"Fewer models than the {wanted['replicates']} that are asked for: {', '.join(fewer)}.")
+        cautions.append(f"Fewer models than the {plan['replicates']} that are asked for: {', '.join(fewer)}.")
     if foreign:
         cautions.append(f"Left out, since they predicted other pictures than the rest: {', '.join(foreign)}.")
     single = [arm for arm, each in finals["arms"].items() if each["models"] == 1]

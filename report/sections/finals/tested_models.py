@@ -1,4 +1,4 @@
-"""Final models in the store: what each predicts for the test set, of those that are up to date."""
+"""The final models in the store that are up to date, with their predictions for the test set."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def search_rows(analysis: Analysis, most: int) -> tuple[tuple[str, ...], tuple[t
 
 
 def search_caption(analysis: Analysis) -> str:
-    """The caption, which says what the score is."""
+    """The caption of the table."""
     words = metric_words(analysis.results["search"]["objective"])
     return (
         f"Each trial: runs of the search, and final models under the run that found them. Score: {words}, best epoch."

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from report.comparison import Sample, has_outcome
-from report.frames import StudyFrames
+from report.frames import StudyFrames, is_missing
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
 from robustness.optimize.importance import importance
@@ -44,7 +44,7 @@ def levels(values: pd.Series[Any]) -> Levels:
     different = sorted({plain(value) for value in known}, key=lambda value: (isinstance(value, str), value))
     if len(different) <= MOST_LEVELS:
         place = {value: number for number, value in enumerate(different)}
-        return Levels(different, values.map(lambda v: pd.NA if _missing(v) else place[plain(v)]).astype("Int64"))
+        return Levels(different, values.map(lambda v: pd.NA if is_missing(v) else place[plain(v)]).astype("Int64"))
     if not all(isinstance(value, (int, float)) for value in different):
         return Levels([], pd.Series(pd.NA, index=values.index, dtype="Int64"))
     numbers = known.astype(float)
@@ -88,13 +88,9 @@ def arm_units(judged: pd.DataFrame, arm: str, summary: str) -> pd.DataFrame:
 
 
 def plain(value: Any) -> Any:
-    """A value of a frame as plain Python; a whole number that a gap made a float is whole again."""
+    """A value of a frame as plain Python; an integer that a gap in the column turned into a float is one again."""
     value = value.item() if hasattr(value, "item") else value
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) >= 2 else value
-
-
-def _missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value != value
 
 
 def _rates(units: pd.DataFrame, levels: Levels, sample: Sample, drawn: int) -> dict[str, list[dict[str, Any]]]:
@@ -156,7 +152,7 @@ def _importance(units: pd.DataFrame, frames: StudyFrames) -> dict[str, Any]:
     drawn = frames.configurations.loc[units.index, frames.varied]
     columns = {name: [plain(value) for value in drawn[name]] for name in frames.varied}
     rows = [
-        {name: columns[name][row] for name in frames.varied if not _missing(columns[name][row])}
+        {name: columns[name][row] for name in frames.varied if not is_missing(columns[name][row])}
         for row in range(len(drawn))
     ]
     shares = importance(rows, units["score"].to_numpy())
@@ -203,7 +199,7 @@ def _winner(units: pd.DataFrame, frames: StudyFrames, arm: str) -> dict[str, Any
 
 def _values(frames: StudyFrames, number: int) -> dict[str, Any]:
     row = frames.configurations.loc[number]
-    return {str(name): plain(value) for name, value in row.items() if not _missing(value)}
+    return {str(name): plain(value) for name, value in row.items() if not is_missing(value)}
 
 
 def _same(drawn: pd.DataFrame, reference: Mapping[str, Any]) -> list[Any]:
