@@ -6,6 +6,8 @@ test; with more, a cluster bootstrap over configurations and a sign-flip test of
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.frames import StudyFrames
-from report.judging import OUTCOMES, SUMMARIES, Thresholds
+from report.judging import OUTCOMES, own_scores
+from report.words import SIGNIFICANT
+from robustness.errors import RobustnessError
+from robustness.space.space import read_space
 from robustness.statistics.paired import (
     Table,
     holm,
@@ -25,37 +30,35 @@ from robustness.statistics.paired import (
     wilcoxon,
 )
 from robustness.statistics.proportions import Interval, fraction_interval, mean_interval
+from robustness.sweep.outcomes import SUMMARIES, Judge
 
 
 @dataclass(frozen=True)
 class Sample:
-    """How configurations were drawn, as far as an interval must know it."""
+    """How configurations were drawn, as far as intervals depend on it."""
 
     replicated: bool
     population: int | None
-    """How many configurations the space has, if they were drawn from it without repeats; None if it is endless."""
+    """The size of the space, if configurations were drawn from it without repeats; None if it is infinite."""
 
     @staticmethod
     def of(frames: StudyFrames) -> Sample:
-        from robustness.errors import RobustnessError
-        from robustness.space.space import read_space
-
+        """How a study's configurations were drawn."""
         sampling = frames.document["sampling"]
         population = None
         if sampling.get("strategy", "random") != "sobol":
             try:
                 population = read_space(frames.document["space"], "space").allowed()
             except (RobustnessError, KeyError):
-                # Runs that were made elsewhere come without a search space.
+                # Imported runs come without a search space.
                 population = None
-        replicated = frames.replicates > 1
-        return Sample(replicated, population)
+        return Sample(frames.replicates > 1, population)
 
 
 def side_by_side(judged: pd.DataFrame, values: pd.Series[Any], arms: list[str]) -> pd.DataFrame:
-    """Numbers of trials as a frame [pairs, arms], indexed by configuration and replicate: complete pairs only.
+    """Values of trials as a frame [pairs, arms], indexed by configuration and replicate: complete pairs only.
 
-    `values` belongs to the rows of `judged`.
+    `values` has the index of `judged`.
     """
     counted = judged["counted"] & judged["arm"].isin(arms)
     rows = judged.loc[counted, ["configuration", "replicate", "arm"]].assign(value=values[counted].astype("float64"))
@@ -94,7 +97,7 @@ def compare(
 
 
 def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> dict[str, Any]:
-    """What pairs [pairs, 2] of zeros and ones show; `p_value` is None if there is no pair."""
+    """The comparison of pairs [pairs, 2] of zeros and ones; `p_value` is None if there is no pair."""
     values = pairs.to_numpy(dtype=float)
     table = Table.of(values[:, 0] > 0, values[:, 1] > 0)
     if sample.replicated:
@@ -121,19 +124,19 @@ def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> dict[str, Any]:
 
 def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
     """Every comparison, both outcomes, both epochs; `p_adjusted` is Holm's over the comparisons of one outcome."""
-    found = []
+    entries = []
     for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
         for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary):
-            found += with_holm([compare(judged, *arms, outcome, summary, sample) for arms in frames.compared])
-    return found
+            entries += with_holm([compare(judged, *arms, outcome, summary, sample) for arms in frames.compared])
+    return entries
 
 
 def score_comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
     """Every comparison by score, both epochs; `p_adjusted` is Holm's over the comparisons at one epoch."""
-    found = []
+    entries = []
     for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
-        found += with_holm([score_comparison(judged, *arms, summary, sample) for arms in frames.compared])
-    return found
+        entries += with_holm([score_comparison(judged, *arms, summary, sample) for arms in frames.compared])
+    return entries
 
 
 def with_holm(family: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -144,7 +147,7 @@ def with_holm(family: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def score_comparison(judged: pd.DataFrame, first: str, second: str, summary: str, sample: Sample) -> dict[str, Any]:
-    """Which of two arms scores higher on a configuration: shares of wins, the mean difference, Wilcoxon's test."""
+    """How often either of two arms scores higher on a configuration, the mean difference, and Wilcoxon's test."""
     pairs = by_configuration(side_by_side(judged, judged[f"score_{summary}"], [first, second])).to_numpy(dtype=float)
     differences = pairs[:, 0] - pairs[:, 1]
     shares: dict[str, Any] = {}
@@ -164,25 +167,26 @@ def score_comparison(judged: pd.DataFrame, first: str, second: str, summary: str
 
 
 def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str) -> pd.DataFrame:
-    """The scores [pairs, 2] of two arms for `at_threshold`: -inf for a trial that has none of its own."""
-    none = judged[summary].isna()
-    if summary == "last":
-        none |= judged["status"] == "diverged"
+    """The scores [pairs, 2] of two arms for `at_threshold`: -inf for a trial that reached none itself."""
+    none = own_scores(judged, summary).isna()
     return side_by_side(judged, judged[f"score_{summary}"].mask(none & judged["counted"], -np.inf), [first, second])
 
 
 def at_threshold(
     scores: pd.DataFrame, outcome: str, limit: float, sample: Sample, inclusive: bool = False
 ) -> dict[str, Any]:
-    """The comparison if the threshold were `limit`: nothing below it (`inclusive`: or at it), good from it on."""
-    nothing = scores <= limit if inclusive else scores < limit
-    has = scores >= limit if outcome == "good" else nothing
-    return {"threshold": limit, **compare_pairs(has.astype("float64"), sample)}
+    """The comparison if the threshold of `outcome` were `limit`, which itself counts as nothing if `inclusive`."""
+    judge = Judge(limit, math.inf, inclusive) if outcome == "learned_nothing" else Judge(-math.inf, limit)
+    has = judge.has(outcome, scores.to_numpy(dtype=float)).astype(float)
+    pairs = pd.DataFrame(has, index=scores.index, columns=scores.columns)
+    return {"threshold": limit, **compare_pairs(pairs, sample)}
 
 
-def outcome_counts(judged: pd.DataFrame, limits: Thresholds, frames: StudyFrames, sample: Sample) -> dict[str, Any]:
+def outcome_counts(
+    judged: pd.DataFrame, judges: Mapping[str, Judge], frames: StudyFrames, sample: Sample
+) -> dict[str, dict[str, Any]]:
     """For each arm its fractions at the study's epoch and, under `at`, at the best and at the last one."""
-    found = {}
+    counts = {}
     for arm in frames.arms:
         own = judged[judged["arm"] == arm]
         paired = own[own["paired"]]
@@ -191,8 +195,9 @@ def outcome_counts(judged: pd.DataFrame, limits: Thresholds, frames: StudyFrames
             for summary in SUMMARIES
         }
         scores = paired[f"score_{frames.rule}"]
-        diverged = paired["status"] == "diverged"
-        found[arm] = {
+        diverged = (paired["status"] == "diverged").to_numpy()
+        good_at_best = judges["best"].has("good", paired["best"].to_numpy(dtype=float))
+        counts[arm] = {
             "trials": len(own),
             "counted": int(own["counted"].sum()),
             "paired": len(paired),
@@ -202,13 +207,36 @@ def outcome_counts(judged: pd.DataFrame, limits: Thresholds, frames: StudyFrames
             "median": float(scores.median()) if len(scores) else None,
             "at": at,
             "diverged": int(diverged.sum()),
-            "good_then_diverged": int((diverged & limits.has("good", "best", paired["best"])).sum()),
+            "good_then_diverged": int((diverged & good_at_best).sum()),
         }
-    return found
+    return counts
+
+
+def second_minus_first(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """A comparison as the second arm minus the first; `key` is that of its difference."""
+    value, low, high = entry[key], entry["low"], entry["high"]
+    return {
+        "difference": None if value is None else 0.0 - value,
+        "low": None if high is None else 0.0 - high,
+        "high": None if low is None else 0.0 - low,
+        "interval": entry["interval"],
+        "p_value": entry["p_value"],
+        "p_adjusted": entry["p_adjusted"],
+        "test": entry["test"],
+    }
+
+
+def favoured(
+    arms: Sequence[str], difference: float | None, p_value: float | None, *, more_is_better: bool
+) -> str | None:
+    """The better of two arms by their difference, first minus second; None unless it is significant."""
+    if p_value is None or p_value >= SIGNIFICANT or not difference:
+        return None
+    return str(arms[0] if (difference > 0) == more_is_better else arms[1])
 
 
 def _estimate(values: NDArray[np.float64], name: str, interval: Interval) -> dict[str, Any]:
-    """The mean under `name`, with the ends and the method of its interval; None where there is nothing."""
+    """The mean under `name`, with the ends and the method of its interval; None without any values."""
     if len(values) == 0:
         return {name: None, "low": None, "high": None, "interval": interval.method}
     return {name: float(np.mean(values)), "low": interval.low, "high": interval.high, "interval": interval.method}

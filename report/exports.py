@@ -1,4 +1,4 @@
-"""The table of results, one row a trial: the same study gives the same bytes, however it was run and stopped.
+"""The table of results, one row a trial: the same bytes for the same study, however it was run and resumed.
 
 Columns: configuration, replicate, arm, one for each hyperparameter (`hp_` before a name that is taken), status, epochs,
 best, best_epoch, last, last_epoch, outcome_best, outcome_last (explained in `report.frames` and `report.judging`).
@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from report.frames import StudyFrames, load_frames
-from report.judging import judge, thresholds
+from report.frames import StudyFrames, is_missing, load_frames
+from report.judged_study import JudgedStudy
 from robustness.store import StudyStore
 from robustness.trial import PENDING
 
@@ -25,10 +25,10 @@ _BACK = ["status", "epochs", "best", "best_epoch", "last", "last_epoch", "outcom
 
 def results_table(frames: StudyFrames, judged: pd.DataFrame | None = None) -> pd.DataFrame:
     """The table of results, sorted by configuration, replicate and the study's order of arms."""
-    trials = judge(frames, thresholds(frames)) if judged is None else judged
+    trials = JudgedStudy.of(frames).trials if judged is None else judged
     drawn = frames.configurations.rename(columns=lambda name: f"hp_{name}" if name in (*_FRONT, *_BACK) else name)
     joined = trials[[*_FRONT, *_BACK]].join(drawn, on="configuration")
-    # A trial that has not ended shows something else at every look.
+    # A trial that has not ended changes between two looks.
     ended = ~joined["status"].isin(PENDING)
     for name in ("epochs", "best", "best_epoch", "last", "last_epoch"):
         joined[name] = joined[name].where(ended, 0 if name == "epochs" else pd.NA)
@@ -38,7 +38,7 @@ def results_table(frames: StudyFrames, judged: pd.DataFrame | None = None) -> pd
 
 
 def results_csv(study: StudyStore | StudyFrames) -> str:
-    """The table of results as CSV text with `\\n` after each line; floats so that they read back exactly."""
+    """The table of results as CSV text with `\\n` after each line; floats read back exactly."""
     frames = study if isinstance(study, StudyFrames) else load_frames(study)
     table = results_table(frames)
     columns = [_cells(table[name]) for name in table.columns]
@@ -50,7 +50,7 @@ def results_csv(study: StudyStore | StudyFrames) -> str:
 
 
 def write_parquet(study: StudyStore | StudyFrames, path: Path) -> None:
-    """The table of results as a parquet file; a hyperparameter of mixed types is text there."""
+    """Write the table of results as a parquet file; a hyperparameter of mixed types becomes text."""
     frames = study if isinstance(study, StudyFrames) else load_frames(study)
     table = results_table(frames)
     for name in table.columns:
@@ -61,15 +61,11 @@ def write_parquet(study: StudyStore | StudyFrames, path: Path) -> None:
 
 
 def _cells(column: pd.Series[Any]) -> list[str]:
-    """Each value as text; whole numbers that only a gap in the column made floats are whole again."""
+    """Each value as text; integers that a gap in the column turned into floats are integers again."""
     values = column.tolist()
-    known = [value for value in values if not _missing(value)]
+    known = [value for value in values if not is_missing(value)]
     whole = all(isinstance(value, float) and value.is_integer() for value in known) and len(known) < len(values)
-    return ["" if _missing(value) else _cell(value, whole) for value in values]
-
-
-def _missing(value: object) -> bool:
-    return value is None or value is pd.NA or value != value
+    return ["" if is_missing(value) else _cell(value, whole) for value in values]
 
 
 def _cell(value: Any, whole: bool) -> str:

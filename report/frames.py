@@ -1,19 +1,19 @@
-"""A study's part of the store as a few tidy frames, which all statistics and figures share.
+"""A study in the store as a few tidy frames, which all statistics and figures share.
 
 `trials` has a row for each trial, sorted by configuration, replicate and the study's order of arms:
 
 | column | meaning |
 |---|---|
-| configuration, arm, replicate | which trial |
+| configuration, arm, replicate | the key of the trial |
 | stage, run | sweep, search or final; the run of the arm's search, from 0, <NA> in a sweep |
 | status | planned, running, finished, diverged, out_of_memory, timed_out, failed or pruned |
-| epochs | how many epochs it has recorded, pre-training left out |
-| best, best_epoch | the highest value of the study's metric and the first epoch that had it; NaN, <NA> if none had |
+| epochs | the number of epochs it has recorded, without pre-training |
+| best, best_epoch | the highest value of the study's metric and its first epoch; NaN, <NA> without one |
 | last, last_epoch | the metric at the last epoch at which it was a number |
-| measured | whether there is anything to judge it by: an epoch after pre-training, or a metric without epochs |
-| seconds, attempts, started, ended, worker, device, error | how it ran: never the same twice |
+| measured | whether it can be judged: by an epoch after pre-training, or by a metric without epochs |
+| seconds, attempts, started, ended, worker, device, error | how it ran, which differs from run to run |
 
-`report.judging.judge` adds what the trial shows. `configurations` has a row for each configuration, indexed by its
+`report.judging.judge_trials` adds the outcomes. `configurations` has a row for each configuration, indexed by its
 number, and a column for each hyperparameter (NaN where a configuration has none of that name). `epochs` is the store's
 own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate, epoch, pretraining, seconds,
 and a column for each measure.
@@ -22,7 +22,7 @@ and a column for each measure.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -43,7 +43,7 @@ TRIAL_COLUMNS = [*KEY, *_STAGE, "status", "epochs", "best", "best_epoch", "last"
 
 @dataclass(frozen=True)
 class StudyFrames:
-    """Everything that a report knows of a study: its document and its frames."""
+    """A study as the store has it: its document and its frames."""
 
     name: str
     document: Mapping[str, Any]
@@ -51,7 +51,7 @@ class StudyFrames:
     provenance: Mapping[str, Any]
     """`hash`, `seed`, `versions`, `git_commit`, `hardware`, `created`."""
     untrained: Mapping[str, Any] | None
-    """The sweep's note on untrained networks; None if there is none."""
+    """The sweep's note on untrained networks, or None."""
     trials: pd.DataFrame
     configurations: pd.DataFrame
     epochs: pd.DataFrame
@@ -60,7 +60,7 @@ class StudyFrames:
     stopped: Mapping[str, Any] | None = None
     """The note of a sweep that ended on evidence: `arms`, `outcome`, `pairs`, `difference`, `low`, `high`, `level`."""
     predictions: Mapping[TrialKey, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
-    """What final models say of the test set: `labels` [n], `patients` [n], `probabilities` [draws, n, classes]."""
+    """Final models' predictions for the test set: `labels` [n], `patients` [n], `probabilities` [draws, n, classes]."""
 
     @cached_property
     def arms(self) -> list[str]:
@@ -69,7 +69,7 @@ class StudyFrames:
 
     @cached_property
     def compared(self) -> list[tuple[str, str]]:
-        """The two arms of every comparison: each two, or each other with the one that the study compares with."""
+        """The two arms of every comparison: every two, or every other arm with the study's `compare_with`."""
         fixed = self.document.get("compare_with")
         if fixed is None:
             return list(combinations(self.arms, 2))
@@ -82,7 +82,7 @@ class StudyFrames:
 
     @property
     def rule(self) -> str:
-        """Which epoch the study judges a trial at: `best` or `last`."""
+        """The epoch at which the study judges a trial: `best` or `last`."""
         return str(self.document["outcomes"]["epoch"])
 
     @property
@@ -97,14 +97,14 @@ class StudyFrames:
 
     @property
     def replicates(self) -> int:
-        """How many replicates of each configuration were planned; those that only winners have do not count."""
+        """The number of planned replicates of each configuration, without further ones of winners."""
         if self.document.get("winners"):
             return int(self.document["sampling"]["replicates"])
         return int(self.trials["replicate"].max()) + 1 if len(self.trials) else 0
 
     @cached_property
     def varied(self) -> list[str]:
-        """The hyperparameters that differ between configurations (beyond not being used by some)."""
+        """The hyperparameters that have different values (not merely none) in different configurations."""
         return [name for name in self.hyperparameters if len(self.configurations[name].dropna().unique()) > 1]
 
     @cached_property
@@ -115,7 +115,7 @@ class StudyFrames:
 
 
 def load_frames(study: StudyStore) -> StudyFrames:
-    """Read a study, which may be running; it takes two short reads and no lock."""
+    """Read a study, which may be running, in a few short reads and without a lock."""
     document = study.document()
     # Trials first: the epochs of one that had ended by then are all there.
     stored = study.trials()
@@ -133,11 +133,15 @@ def load_frames(study: StudyStore) -> StudyFrames:
         epochs=_sorted(epochs, arms, ["epoch"]),
         curves=study.curves() if study.note(CURVES_NOTE) else pd.DataFrame(),
         stopped=study.note("stopped") or None,
-        # Only a search has final models, and a sweep's report need not wait for them.
+        # Only a search has final models; the report of a sweep need not wait for them.
         predictions=study.predictions("test") if document.get("search") else {},
     )
-    object.__setattr__(frames, "trials", _sorted(_summarised(stored, frames), arms, []))
-    return frames
+    return replace(frames, trials=_sorted(_summarised(stored, frames), arms, []))
+
+
+def is_missing(value: object) -> bool:
+    """Whether a cell of a frame is None, NaN or <NA>."""
+    return value is None or value is pd.NA or value != value
 
 
 def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
@@ -159,7 +163,7 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     joined = joined.merge(best, on=KEY, how="left").merge(last, on=KEY, how="left")
     joined["epochs"] = joined["epochs"].fillna(0).astype("int64")
     for name in ("best", "last"):
-        # A run that was brought in from elsewhere may have a result and no epochs.
+        # An imported run may have a result and no epochs.
         only_metric = joined[name].isna() & (joined["epochs"] == 0) & np.isfinite(joined["metric"])
         joined[name] = joined[name].astype("float64").where(~only_metric, joined["metric"])
         joined[f"{name}_epoch"] = joined[f"{name}_epoch"].astype("Int64")
@@ -168,7 +172,7 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
 
 
 def _sorted(frame: pd.DataFrame, arms: list[str], further: list[str]) -> pd.DataFrame:
-    """By configuration, replicate, the study's order of arms and then `further`."""
+    """The frame sorted by configuration, replicate, the study's order of arms and then `further`."""
     codes, labels = pd.factorize(frame["arm"])
     known = {arm: place for place, arm in enumerate(arms)}
     places = np.array([known.get(str(label), len(arms)) for label in labels], dtype=int)

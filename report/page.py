@@ -1,7 +1,7 @@
-"""The report as one HTML file: it asks no other host for anything, and reads without JavaScript.
+"""The report as one HTML file, which requests nothing from any host and reads without JavaScript; figures as files.
 
 A Content-Security-Policy allows this one script and this one style sheet, by their hashes, and nothing else. Every text
-that comes from a study is escaped by the templates. The same store gives the same bytes.
+that comes from a study is escaped by the templates. The same store always yields the same bytes.
 """
 
 from __future__ import annotations
@@ -17,48 +17,61 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup
 
-from report.analysis import Analysis
-from report.comparison import Sample
-from report.drawing.style import Numbers, text
+from report.analysis import Analysis, analyse
+from report.document import Numbers
+from report.drawing.style import drawing
+from report.drawing.svg import quiet, to_svg
 from report.exports import results_csv
-from report.figures import draw_sections, make_material
 from report.frames import StudyFrames
-from report.material import Material
+from report.sections import make_sections
 from report.sections.cautions import cautions
 from report.sections.configurations import configuration_table
-from report.sections.outcomes import share
-from report.sections.own_results import stands_alone
-from report.sections.provenance import how_it_was_made
-from report.sections.thresholds import slider, slider_data
+from report.sections.provenance import provenance
+from report.sections.thresholds import slider_data
+from report.words import DASH, score, share_cell, text
 from robustness.store import StudyStore
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_report(study: StudyStore | StudyFrames | Analysis, path: Path | str) -> Path:
-    """Write the report of a study, which may still be running; gives the file's path."""
-    return write_material(make_material(study), Path(path))
-
-
-def write_material(material: Material, path: Path) -> Path:
-    """Write the page of a study that has been analysed."""
-    path.write_text(render(material), encoding="utf-8", newline="\n")
+    """Write the page of a study, which may still be running; returns the path."""
+    path = Path(path)
+    path.write_text(render(_analysed(study)), encoding="utf-8", newline="\n")
     return path
 
 
-def render(material: Material) -> str:
+def write_figures(study: StudyStore | StudyFrames | Analysis, folder: Path | str) -> list[Path]:
+    """Write every picture of a study into a folder, as SVG and as PDF; returns the files."""
+    analysis = _analysed(study)
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    written = []
+    with drawing():
+        for section in make_sections(analysis):
+            for picture in section.pictures:
+                figure = picture.draw()
+                svg, pdf = place / f"{picture.name}.svg", place / f"{picture.name}.pdf"
+                content = to_svg(figure, picture.name, picture.title, picture.description, in_page=False)
+                svg.write_text(content, encoding="utf-8", newline="\n")
+                with quiet():
+                    figure.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": picture.title})
+                written += [svg, pdf]
+    return written
+
+
+def render(analysis: Analysis) -> str:
     """The page."""
-    sections = draw_sections(material)
-    data = slider_data(material, Sample.of(material.frames))
-    alone = stands_alone(material.analysis)
-    control = None if alone else slider(material, data)
-    contents = [("verdict", "Verdict"), ("warnings", "Before you trust it")]
-    if control is not None:
-        contents.append(("thresholds", "Choose your own thresholds"))
-    contents += [(section["name"], section["title"]) for section in sections]
-    contents += [("configurations", "All configurations"), ("making", "How it was made")]
+    sections = draw_sections(analysis)
+    contents = [
+        ("verdict", "Verdict"),
+        ("warnings", "Before you trust it"),
+        *((section["name"], section["title"]) for section in sections),
+        ("configurations", "All configurations"),
+        ("making", "How it was made"),
+    ]
     style, script = _asset("page.css"), _asset("page.js")
-    frames = material.frames
+    frames = analysis.frames
     csv = results_csv(frames)
     return (
         _environment()
@@ -67,30 +80,46 @@ def render(material: Material) -> str:
             policy=_policy(script, style),
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
-            data=_embedded(data),
+            data=_embedded(slider_data(analysis)),
             name=text(frames.name, 200),
             description=text(frames.document.get("description", ""), 2000),
-            verdict=material.analysis["verdict"],
-            headline=None if alone else _headline(material),
-            warnings=cautions(material),
-            slider=control,
+            verdict=analysis.results["verdict"],
+            headline=None if analysis.alone else _headline(analysis),
+            warnings=cautions(analysis),
             sections=sections,
             contents=contents,
-            configurations=configuration_table(material),
+            configurations=configuration_table(analysis),
             csv={"href": _data_url(csv), "name": f"{_file_name(frames.name)}.csv", "rows": len(frames.trials)},
-            making=how_it_was_made(frames),
+            provenance=provenance(frames),
         )
     )
 
 
-def _headline(material: Material) -> Numbers:
+def draw_sections(analysis: Analysis) -> list[dict[str, Any]]:
+    """Each section that has something to show, as plain values for a template, its pictures as SVG."""
+    drawn = []
+    with drawing():
+        for section in make_sections(analysis):
+            pictures = []
+            for picture in section.pictures:
+                svg = to_svg(picture.draw(), picture.name, picture.title, picture.description)
+                # Every text in it was escaped when the SVG was written.
+                pictures.append({"title": picture.title, "svg": Markup(svg)})  # noqa: S704
+            drawn.append({**vars(section), "pictures": pictures})
+    return drawn
+
+
+def _analysed(study: StudyStore | StudyFrames | Analysis) -> Analysis:
+    return study if isinstance(study, Analysis) else analyse(study)
+
+
+def _headline(analysis: Analysis) -> Numbers:
     rows = []
-    for arm, found in material.analysis["arms"].items():
+    for arm, entry in analysis.results["arms"].items():
         for epoch in ("best", "last"):
-            shares = (share(found["at"][epoch][outcome]) for outcome in ("learned_nothing", "good"))
-            scores = material.pairs.loc[material.pairs["arm"] == arm, f"score_{epoch}"]
-            highest = "–" if scores.empty else f"{scores.max():.4f}"
-            rows.append((text(arm, 60), epoch, *shares, highest))
+            shares = (share_cell(entry["at"][epoch][outcome]) for outcome in ("learned_nothing", "good"))
+            scores = analysis.pairs.loc[analysis.pairs["arm"] == arm, f"score_{epoch}"]
+            rows.append((text(arm, 60), epoch, *shares, DASH if scores.empty else score(scores.max())))
     return Numbers(("Arm", "Epoch", "Learned nothing", "Good", "Highest score"), tuple(rows))
 
 
@@ -124,10 +153,10 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
 
 
 def _data_url(csv: str) -> str:
-    return "data:text/csv;charset=utf-8," + quote(csv, safe=",;:@/?!~*'()=+$[] ".replace(" ", ""))
+    return "data:text/csv;charset=utf-8," + quote(csv, safe=",;:@/?!~*'()=+$[]")
 
 
 def _file_name(name: str) -> str:
-    """The study's name as far as every file system takes it."""
+    """The study's name with the characters that every file system allows."""
     kept = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
     return kept.strip("._")[:80] or "study"

@@ -16,8 +16,8 @@ import pytest
 from scipy.stats import binomtest
 from support.files import data_set
 
-from report.sections.controls_results import mean, points, turned
-from report.words import p_words, share
+from report.comparison import second_minus_first
+from report.words import mean_change, p_words, points, share
 from robustness.store import open_store
 from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
@@ -96,7 +96,7 @@ def test_the_page_says_what_the_results_say(page: str, results: dict[str, Any]) 
         entry = tested[one, other, outcome.replace(" ", "_")]
         counts = (str(entry[key]) for key in ("only_first", "only_second"))
         values = (p_words(entry[key]) for key in ("p_value", "p_adjusted"))
-        assert told == " | ".join((*counts, points(turned(entry, "difference")), *values))
+        assert told == " | ".join((*counts, points(second_minus_first(entry, "difference")), *values))
     by_rho = results["sensitivity"]["hyperparameters"]["initial_rho"]
     for place, rho in enumerate(by_rho["values"]):
         found = [by_rho["arms"][arm]["learned_nothing"][place] for arm in results["arms"]]
@@ -104,7 +104,7 @@ def test_the_page_says_what_the_results_say(page: str, results: dict[str, Any]) 
         assert f"| {rho} | {first} of {found[0]['of']} | {' | '.join(others)} |" in page
     for step in results["controls"]["steps"]:
         assert f"| {step['step']} | {points(step['primary'])} |" in page
-        assert mean(step["score"]) in page
+        assert mean_change(step["score"]) in page
 
 
 def test_the_page_shows_figures_of_its_own(page: str) -> None:

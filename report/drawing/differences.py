@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from report.drawing.style import INK, panel
-from report.words import signed
+from report.words import SIGNIFICANT, has_interval, signed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BESIDE = 0.08
 """The share of the width within which a number would lie on the line at zero, and is put beside it."""
@@ -26,7 +27,7 @@ class Row:
 
 
 def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, decimals: int = 0) -> Figure:
-    """A point and its 95 % interval for each row, from the top down; filled where Holm's correction leaves it shown."""
+    """A point and its 95 % interval for each row, from the top down; filled if significant after Holm's correction."""
     figure, axes = panel(height=1.5 + 0.52 * len(rows))
     axes.axvline(0, color=INK, linewidth=1)
     known = [(place, row) for place, row in enumerate(rows) if row.entry["difference"] is not None]
@@ -35,8 +36,8 @@ def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, deci
     for place, row in known:
         value = factor * row.entry["difference"]
         axes.plot(_ends(row.entry, factor), [place, place], color=row.colour, linewidth=2.2, solid_capstyle="butt")
-        shown = row.entry["p_adjusted"] is not None and row.entry["p_adjusted"] < 0.05
-        fill = row.colour if shown else "white"
+        significant = row.entry["p_adjusted"] is not None and row.entry["p_adjusted"] < SIGNIFICANT
+        fill = row.colour if significant else "white"
         axes.plot(value, place, row.marker, color=fill, markeredgecolor=row.colour, markeredgewidth=1.6, markersize=8)
         side = 0 if abs(value) > BESIDE * width else -1 if value < 0 else 1
         axes.annotate(
@@ -56,11 +57,6 @@ def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, deci
 
 
 def _ends(entry: Mapping[str, Any], factor: float) -> tuple[float, float]:
-    """What the row reaches from and to: its interval, or its point alone."""
+    """The ends of a row: of its interval, or its point twice."""
     low, high = ("low", "high") if has_interval(entry) else ("difference", "difference")
     return factor * entry[low], factor * entry[high]
-
-
-def has_interval(entry: Mapping[str, Any]) -> bool:
-    """Whether chance has a part in the difference: not where the whole space was run."""
-    return entry["low"] is not None and not str(entry.get("interval", "")).startswith("none")

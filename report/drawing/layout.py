@@ -1,4 +1,7 @@
-"""Margins just wide enough for labels: one measurement, many times faster than matplotlib's own layout engines."""
+"""Margins just wide enough for labels: one measurement, many times faster than matplotlib's own layout engines.
+
+The only module that imports matplotlib at its top; `panel` imports it when something is drawn.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from matplotlib.layout_engine import LayoutEngine
 PAD = 4.0
 """Points around everything."""
 ROOM = 0.3
-"""The least share of a side that is left for the axes, however long the labels are."""
+"""The least share of a side that the axes keep, however long the labels are."""
 
 
 class TightMargins(LayoutEngine):
     """Gives a figure's one pair of axes all the room that its labels and the figure's legend on top leave.
 
-    Axes lose their place to labels that they do not have, so the size of everything around them is measured once, at a
-    first guess of their place; ticks may differ a little at the final one.
+    The size of everything around the axes is measured once, at a first guess of their place; ticks may differ a little
+    at the final one.
     """
 
     _adjust_compatible = True

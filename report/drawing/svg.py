@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 INK = "#1b1f24"
 """The colour of text, axes and grid; in a page it becomes the colour of the text around the figure."""
 FONTS = "DejaVu Sans, Verdana, sans-serif"
-"""Of a figure that is a file of its own; in a page it has the fonts of the text around it."""
+"""The fonts of a figure in a separate file; in a page it has those of the text around it."""
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
@@ -35,8 +35,8 @@ _GEOMETRY = frozenset({"d", "x", "y", "width", "height", "points", "transform", 
 def to_svg(figure: Figure, name: str, title: str, description: str, *, in_page: bool = True) -> str:
     """The figure as an SVG element that screen readers announce by its title and description.
 
-    `in_page` takes the text's colour and font from the page; otherwise the element is a file of its own, on white, so
-    that it can be read on a dark page too.
+    `in_page` takes the text's colour and font from the page; else the element is a separate file, on white, so that it
+    can be read on a dark page, too.
     """
     if not in_page:
         figure.patch.set_facecolor("white")
@@ -64,7 +64,7 @@ def to_svg(figure: Figure, name: str, title: str, description: str, *, in_page: 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within this, matplotlib says nothing of letters that its own font lacks: the reader's fonts have them."""
+    """Silence warnings about letters that matplotlib's font lacks: the reader's fonts have them."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
@@ -72,7 +72,7 @@ def quiet() -> Iterator[None]:
 
 
 def _drawn(figure: Figure, name: str) -> str:
-    import matplotlib
+    import matplotlib  # not needed before something is drawn
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     buffer = io.StringIO()
@@ -117,7 +117,7 @@ def _clean(element: ElementTree.Element, name: str, used: set[str], in_page: boo
             value = FONTS
         if in_page and value == INK:
             value = "currentColor"
-        value = _REFERENCE.sub(lambda found: f"url(#{name}-{found[1]})", value)
+        value = _REFERENCE.sub(lambda match: f"url(#{name}-{match[1]})", value)
         if key in _GEOMETRY or key == "viewBox":
             value = _rounded(value)
         element.set(key, value)
@@ -125,22 +125,22 @@ def _clean(element: ElementTree.Element, name: str, used: set[str], in_page: boo
 
 def _rounded(value: str) -> str:
     digits = 5 if "scale" in value or "matrix" in value else 1
-    shortened = _NUMBER.sub(lambda found: f"{round(float(found[0]), digits):g}", value)
+    shortened = _NUMBER.sub(lambda match: f"{round(float(match[0]), digits):g}", value)
     return re.sub(r"\s+", " ", shortened).strip()
 
 
 def _font(value: str) -> dict[str, str]:
-    found = _FONT.fullmatch(value)
-    if found is None:
+    font = _FONT.fullmatch(value)
+    if font is None:
         return {}
-    attributes = {"font-size": found["size"], "font-family": found["family"]}
-    if found["weight"]:
-        attributes["font-weight"] = found["weight"].strip()
+    attributes = {"font-size": font["size"], "font-family": font["family"]}
+    if font["weight"]:
+        attributes["font-weight"] = font["weight"].strip()
     return attributes
 
 
 def _flatten(root: ElementTree.Element) -> None:
-    """Replace each group that says nothing by what it holds, and drop what is empty."""
+    """Replace each group without attributes by its children, and drop empty ones."""
     for parent in list(root.iter()):
         kept: list[ElementTree.Element] = []
         stack = list(parent)[::-1]

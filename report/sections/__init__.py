@@ -1,1 +1,138 @@
-"""The sections of the report, a module each."""
+"""The sections of the report, one module or folder each, and their order on the page.
+
+A section has two functions:
+
+    results(study: JudgedStudy)     its part of the JSON, of plain values and numpy arrays, or None; where it has one
+    sections(analysis: Analysis)    yields what it shows on the page: no, one or several `report.document.Section`
+
+and one line in `SECTIONS`: its group, the two functions, and the key of its results in the JSON. `sections` reads all
+results as `analysis.results[key]`.
+
+The results of an `OWN` section are None for studies of another kind, and else a mapping with at least
+
+| key | content |
+|---|---|
+| `sentences` | what the study shows; they open the page |
+| `alone` | whether fractions of configurations say nothing about it, so that the page leaves them out |
+
+It may have `cautions`, sentences on what weakens the results, and `complete`, whether all that the study asks for
+is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from report.document import Section
+from report.judged_study import JudgedStudy
+from report.sections import (
+    against,
+    budget,
+    continual,
+    controls,
+    curves,
+    dose,
+    dynamics,
+    finals,
+    gradient_noise,
+    left_out,
+    outcomes,
+    paired_tests,
+    pairs,
+    profiles,
+    reference,
+    referral,
+    regression,
+    search,
+    sensitivity,
+    soap_bubble,
+    thresholds,
+    thumbnails,
+    timeline,
+    variance,
+    winners,
+)
+
+if TYPE_CHECKING:
+    from report.analysis import Analysis
+
+
+class Group(Enum):
+    """Which studies have a section."""
+
+    OWN = "of a kind of study that speaks for itself, and may stand alone"
+    FRACTIONS = "about fractions of configurations: left out of studies that stand alone"
+    RUNS = "how the trials went, whatever the study is about"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A line of `SECTIONS`."""
+
+    group: Group
+    sections: Callable[[Analysis], Iterator[Section]]
+    key: str | None = None
+    """The key of its results in the JSON."""
+    results: Callable[[JudgedStudy], Any] | None = None
+
+
+SECTIONS: tuple[Topic, ...] = (
+    Topic(Group.FRACTIONS, thresholds.sections, "thresholds", thresholds.results),
+    Topic(Group.OWN, finals.sections, "finals", finals.results),
+    Topic(Group.OWN, referral.sections),
+    Topic(Group.OWN, thumbnails.sections),
+    Topic(Group.OWN, search.sections, "search", search.results),
+    Topic(Group.OWN, soap_bubble.sections, "soap_bubble", soap_bubble.results),
+    Topic(Group.OWN, gradient_noise.sections, "gradient_noise", gradient_noise.results),
+    Topic(Group.OWN, continual.sections, "continual", continual.results),
+    Topic(Group.OWN, regression.sections, "regression", regression.results),
+    Topic(Group.OWN, controls.sections, "controls", controls.results),
+    Topic(Group.OWN, dose.sections, "dose", dose.results),
+    Topic(Group.FRACTIONS, outcomes.sections, "arms", outcomes.results),
+    Topic(Group.FRACTIONS, paired_tests.sections, "paired", paired_tests.results),
+    Topic(Group.FRACTIONS, against.sections),
+    Topic(Group.FRACTIONS, reference.sections, "reference", reference.results),
+    Topic(Group.FRACTIONS, profiles.sections, "profiles", profiles.results),
+    Topic(Group.FRACTIONS, pairs.sections, "scores", pairs.results),
+    Topic(Group.FRACTIONS, budget.sections, "budget", budget.results),
+    Topic(Group.FRACTIONS, sensitivity.sections, "sensitivity", sensitivity.results),
+    Topic(Group.FRACTIONS, winners.sections),
+    Topic(Group.FRACTIONS, variance.sections, "variance", variance.results),
+    Topic(Group.RUNS, curves.sections),
+    Topic(Group.OWN, dynamics.sections, "turns", dynamics.results),
+    Topic(Group.RUNS, left_out.sections, "left_out", left_out.results),
+    Topic(Group.RUNS, timeline.sections),
+)
+"""In their order on the page; studies speak in the same order."""
+
+
+def section_results(study: JudgedStudy) -> dict[str, Any]:
+    """The results of every section by key; kinds of study that this one is not of have none."""
+    parts = {}
+    for topic in SECTIONS:
+        if topic.key is not None and topic.results is not None:
+            part = topic.results(study)
+            if part is not None or topic.group is not Group.OWN:
+                parts[topic.key] = part
+    return parts
+
+
+def make_sections(analysis: Analysis) -> Iterator[Section]:
+    """The sections that have something to show, in the order of the page."""
+    for topic in SECTIONS:
+        if not (analysis.alone and topic.group is Group.FRACTIONS):
+            yield from topic.sections(analysis)
+
+
+def own_results(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The results of the kinds that a study is of, among all of its results."""
+    keys = [topic.key for topic in SECTIONS if topic.group is Group.OWN and topic.key is not None]
+    return [results[key] for key in keys if key in results]
+
+
+def stands_alone(results: Mapping[str, Any]) -> bool:
+    """Whether a study goes without fractions of configurations."""
+    return any(entry["alone"] for entry in own_results(results))

@@ -1,44 +1,76 @@
-"""Tuning budget: the best score to expect after n random trials, and how many a good one takes."""
+"""Tuning budget: the best score to expect after n random trials, and how many trials a good one takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from report.drawing.style import OUTCOME_COLOURS, Numbers, Picture, Section, label_ends, panel, text
-from report.material import Material
+from report.document import Numbers, Picture, Section
+from report.drawing.axes import label_ends
+from report.drawing.style import OUTCOME_COLOURS, panel
+from report.judged_study import JudgedStudy
+from report.words import bracketed, percent, score, text
+from robustness.statistics.budget import REACHED, budget_band, budget_sizes, trials_needed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
 
 SHOWN = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
-def budget_section(material: Material) -> Section | None:
-    """The budget curves; None without a complete pair."""
-    budget = material.analysis["budget"]
-    found = budget["arms"]
-    if not found:
-        return None
-    chance = f"{100 * budget['chance']:.0f} %"
-    told = ", ".join(f"{text(arm, 60)} {_needed(entry)}" for arm, entry in found.items())
+def results(study: JudgedStudy) -> dict[str, Any]:
+    """For each arm the expected best score by number of trials with its band, and the trials that a good one takes."""
+    arms: dict[str, Any] = {}
+    for arm in study.frames.arms:
+        groups = study.paired_scores(arm)
+        if not groups:
+            continue
+        sizes = budget_sizes(sum(len(group) for group in groups))
+        band = budget_band(groups, sizes)
+        good = study.outcome_counts[arm]["good"]
+        needed = {
+            key: trials_needed(min(1.0, good[end]), study.sample.population)
+            for key, end in (("needed", "fraction"), ("needed_low", "high"), ("needed_high", "low"))
+        }
+        arms[arm] = {
+            "trials": sizes,
+            "expected": band.middle.tolist(),
+            "low": band.low.tolist(),
+            "high": band.high.tolist(),
+            **needed,
+        }
+    return {"chance": REACHED, "arms": arms}
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The budget curves; none without a complete pair."""
+    budget = analysis.results["budget"]
+    arms = budget["arms"]
+    if not arms:
+        return
+    chance = f"{percent(budget['chance'])} %"
+    needed = ", ".join(f"{text(arm, 60)} {_needed(entry)}" for arm, entry in arms.items())
     picture = Picture(
         "budget",
         "Expected best score by number of trials",
-        f"The expected best {material.metric_words} after so many random trials, a rising line for each arm with its "
-        f"95 % band. Trials for a good one with {chance} chance: {told}.",
-        partial(_draw, material, found),
+        f"The expected best {analysis.metric_words} after so many random trials, a rising line for each arm with its "
+        f"95 % band. Trials for a good one with {chance} chance: {needed}.",
+        partial(_draw, analysis, arms),
     )
     rows = []
-    for arm, entry in found.items():
+    for arm, entry in arms.items():
         for n in SHOWN:
             if n > entry["trials"][-1]:
                 break
             value, low, high = (float(np.interp(n, entry["trials"], entry[key])) for key in ("expected", "low", "high"))
-            rows.append((text(arm, 60), str(n), f"{value:.4f} [{low:.4f} to {high:.4f}]"))
-    reading = f"Random trials until one is good (at least {material.good:g}) with {chance} chance: {told}."
-    return Section(
+            rows.append((text(arm, 60), str(n), bracketed(value, low, high, score)))
+    reading = f"Random trials until one is good (at least {analysis.good:g}) with {chance} chance: {needed}."
+    yield Section(
         "budget",
         "What tuning costs",
         reading,
@@ -59,27 +91,27 @@ def _needed(entry: Mapping[str, Any]) -> str:
     return f"{entry['needed']} [{entry['needed_low']} to {most}]"
 
 
-def _draw(material: Material, found: Mapping[str, Any]) -> Figure:
+def _draw(analysis: Analysis, arms: Mapping[str, Any]) -> Figure:
     figure, axes = panel()
     ends = {}
-    for arm, entry in found.items():
-        colour = material.arms.colour(arm)
+    for arm, entry in arms.items():
+        colour = analysis.arms.colour(arm)
         x, y = np.array(entry["trials"], dtype=float), np.array(entry["expected"], dtype=float)
         axes.fill_between(x, entry["low"], entry["high"], color=colour, alpha=0.18, linewidth=0)
         mark = "o" if len(x) == 1 else None
-        axes.plot(x, y, color=colour, linestyle=material.arms.dash(arm), linewidth=1.8, marker=mark)
+        axes.plot(x, y, color=colour, linestyle=analysis.arms.dash(arm), linewidth=1.8, marker=mark)
         ends[arm] = (float(x[-1]), float(y[-1]))
-    most = max(entry["trials"][-1] for entry in found.values())
+    most = max(entry["trials"][-1] for entry in arms.values())
     axes.set_xscale("log")
     axes.set_xlim(0.95, max(most * 1.05, 2))
     ticks = [n for n in SHOWN if n <= most]
     axes.set_xticks(ticks, [str(n) for n in ticks])
     axes.minorticks_off()
     low, high = axes.get_ylim()
-    if low < material.good < high:
-        axes.axhline(material.good, color=OUTCOME_COLOURS["good"], linewidth=1.2, linestyle=(0, (4, 3)))
-        axes.text(0.02, material.good, "good", transform=axes.get_yaxis_transform(), va="bottom", fontsize=9.5)
+    if low < analysis.good < high:
+        axes.axhline(analysis.good, color=OUTCOME_COLOURS["good"], linewidth=1.2, linestyle=(0, (4, 3)))
+        axes.text(0.02, analysis.good, "good", transform=axes.get_yaxis_transform(), va="bottom", fontsize=9.5)
     axes.set_xlabel("random trials")
-    axes.set_ylabel(f"expected best {material.metric_words}")
-    label_ends(axes, ends, material.arms)
+    axes.set_ylabel(f"expected best {analysis.metric_words}")
+    label_ends(axes, ends, analysis.arms)
     return figure

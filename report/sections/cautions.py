@@ -1,40 +1,44 @@
-"""What a reader should know before trusting the verdict, computed from the analysis."""
+"""Cautions: reasons to doubt the verdict, computed from the analysis."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from report.drawing.style import text
-from report.material import Material
-from report.sections.own_results import own_cautions, stands_alone
+from report.sections import own_results
 from report.sections.verdict import decided
+from report.words import plural, spaced, text
 from robustness.trial import PENDING
+
+if TYPE_CHECKING:
+    from report.analysis import Analysis
 
 FEW_PAIRS = 30
 MANY_LEFT_OUT = 0.05
 ENOUGH_UNTRAINED = 200
 NARROW = 0.1
-"""Thresholds over which a verdict should hold at least."""
+"""The least range of thresholds over which a verdict should hold."""
 
 
-def cautions(material: Material) -> list[str]:
+def cautions(analysis: Analysis) -> list[str]:
     """One sentence for each thing that weakens the verdict; none if nothing does."""
-    if stands_alone(material.analysis):
-        own = own_cautions(material.analysis)
-        return [*_incomplete(material), *(_left_out(material) if own is None else own)]
+    if analysis.alone:
+        own = [entry["cautions"] for entry in own_results(analysis.results) if "cautions" in entry]
+        rest = [caution for each in own for caution in each] if own else _left_out(analysis)
+        return [*_incomplete(analysis), *rest]
     return [
-        *_incomplete(material),
-        *_few(material),
-        *_threshold(material),
-        *_left_out(material),
-        *_epochs_disagree(material),
-        *_diverged(material),
-        *_depends(material),
+        *_incomplete(analysis),
+        *_few(analysis),
+        *_threshold(analysis),
+        *_left_out(analysis),
+        *_epochs_disagree(analysis),
+        *_diverged(analysis),
+        *_depends(analysis),
     ]
 
 
-def _incomplete(material: Material) -> Iterator[str]:
-    trials = material.trials
+def _incomplete(analysis: Analysis) -> Iterator[str]:
+    trials = analysis.trials
     still = int(trials["status"].isin(PENDING).sum())
     running = int((trials["status"] == "running").sum())
     if still:
@@ -44,58 +48,58 @@ def _incomplete(material: Material) -> Iterator[str]:
         )
 
 
-def _few(material: Material) -> Iterator[str]:
-    configurations = int(material.pairs["configuration"].nunique())
-    if len(material.arms.names) == 1:
+def _few(analysis: Analysis) -> Iterator[str]:
+    configurations = int(analysis.pairs["configuration"].nunique())
+    if len(analysis.arms.names) == 1:
         yield "The study has one arm, so there is nothing to compare it with."
     elif configurations == 0:
         yield "No pair is complete: there is no configuration for which every arm has a result."
     if 0 < configurations < FEW_PAIRS:
-        what = "configuration" if len(material.arms.names) == 1 else "complete pair"
+        noun = "configuration" if len(analysis.arms.names) == 1 else "complete pair"
         yield (
-            f"Only {configurations} {what}{'s' if configurations != 1 else ''}: intervals are wide, and a difference "
+            f"Only {plural(configurations, noun)}: intervals are wide, and a difference "
             f"that matters may not show below about {FEW_PAIRS}."
         )
-    unused = [arm for arm, found in material.analysis["arms"].items() if not found["counted"]]
+    unused = [arm for arm, entry in analysis.results["arms"].items() if not entry["counted"]]
     if unused and configurations:
         yield f"No trial of {', '.join(text(arm, 60) for arm in unused)} can be judged: pairs are complete without it."
 
 
-def _threshold(material: Material) -> Iterator[str]:
-    limit = material.limits.learned_nothing[material.epoch]
-    if not limit.known:
-        yield f"When a trial has learned nothing is not known yet: {limit.why}."
-    note = material.frames.untrained
+def _threshold(analysis: Analysis) -> Iterator[str]:
+    judge = analysis.judge
+    if not judge.known:
+        yield f"When a trial has learned nothing is not known yet: {judge.why}."
+    note = analysis.frames.untrained
     scores = (note or {}).get("scores") or []
-    if limit.known and limit.inclusive and 0 < len(scores) < ENOUGH_UNTRAINED:
+    if judge.known and judge.inclusive and 0 < len(scores) < ENOUGH_UNTRAINED:
         yield f"“Learned nothing” rests on {len(scores)} untrained networks; at least {ENOUGH_UNTRAINED} are wanted."
-    if limit.value >= material.good:
+    if judge.nothing >= analysis.good:
         yield (
-            f"The threshold of “learned nothing” ({limit.value:.3f}) is not below that of “good” ({material.good:g}), "
+            f"The threshold of “learned nothing” ({judge.nothing:.3f}) is not below that of “good” ({judge.good:g}), "
             "so trials that reach “good” may count as having learned nothing."
         )
 
 
-def _left_out(material: Material) -> Iterator[str]:
-    trials = material.trials
+def _left_out(analysis: Analysis) -> Iterator[str]:
+    trials = analysis.trials
     ended = trials.loc[~trials["status"].isin(PENDING)]
     lost = ended.loc[~ended["counted"]]
     if len(ended) and len(lost) / len(ended) > MANY_LEFT_OUT:
         counts = lost["reason"].value_counts().sort_index()
-        told = ", ".join(f"{count} {str(reason).replace('_', ' ')}" for reason, count in counts.items())
-        yield f"{len(lost)} of {len(ended)} ended trials are left out of the fractions, with their pairs: {told}."
+        reasons = ", ".join(f"{count} {spaced(reason)}" for reason, count in counts.items())
+        yield f"{len(lost)} of {len(ended)} ended trials are left out of the fractions, with their pairs: {reasons}."
 
 
-def _epochs_disagree(material: Material) -> Iterator[str]:
-    paired = [entry for entry in material.analysis["paired"] if entry["outcome"] == material.primary]
-    told: dict[str, list[str]] = {}
+def _epochs_disagree(analysis: Analysis) -> Iterator[str]:
+    paired = [entry for entry in analysis.results["paired"] if entry["outcome"] == analysis.primary]
+    disagreements: dict[str, list[str]] = {}
     for first in paired:
-        for second in paired if first["epoch"] == material.epoch else ():
+        for second in paired if first["epoch"] == analysis.epoch else ():
             if second["arms"] == first["arms"] and decided(second) != decided(first):
-                said = ", ".join(f"at the {each['epoch']} epoch {_says(decided(each))}" for each in (first, second))
-                told.setdefault(said, []).append(_names(first["arms"]))
-    for said, pairs in told.items():
-        yield f"The verdict on {'; '.join(pairs)} depends on the epoch: {said}."
+                both = (f"at the {each['epoch']} epoch {_says(decided(each))}" for each in (first, second))
+                disagreements.setdefault(", ".join(both), []).append(_names(first["arms"]))
+    for verdicts, pairs in disagreements.items():
+        yield f"The verdict on {'; '.join(pairs)} depends on the epoch: {verdicts}."
 
 
 def _names(arms: Iterable[str], word: str = " and ") -> str:
@@ -106,20 +110,21 @@ def _says(winner: str | None) -> str:
     return "no difference is shown" if winner is None else f"{text(winner, 60)} is the more robust arm"
 
 
-def _diverged(material: Material) -> Iterator[str]:
-    told = [
-        f"{found['good_then_diverged']} of {text(arm, 60)}"
-        for arm, found in material.analysis["arms"].items()
-        if found["good_then_diverged"]
+def _diverged(analysis: Analysis) -> Iterator[str]:
+    diverged = [
+        f"{entry['good_then_diverged']} of {text(arm, 60)}"
+        for arm, entry in analysis.results["arms"].items()
+        if entry["good_then_diverged"]
     ]
-    if told:
-        yield f"Some trials were good and then diverged: {', '.join(told)}; they count as good at the best epoch alone."
+    if diverged:
+        arms = ", ".join(diverged)
+        yield f"Some trials were good and then diverged: {arms}; they count as good at the best epoch alone."
 
 
-def _depends(material: Material) -> Iterator[str]:
-    """The verdict at other thresholds, and under other ways of counting what was left out."""
+def _depends(analysis: Analysis) -> Iterator[str]:
+    """The verdict at other thresholds, and under other ways of counting the trials that were left out."""
     hidden = []
-    for entry in material.analysis["thresholds"]["dependence"]:
+    for entry in analysis.results["thresholds"]["dependence"]:
         others = [arm for arm in entry["favoured"] if arm != entry["favours"]]
         if entry["favours"] and others:
             yield (
@@ -142,7 +147,7 @@ def _depends(material: Material) -> Iterator[str]:
             f"difference is shown, at others {_names(favoured, ' or ')} is favoured."
         )
     for key, what in (("left_out", "trials that ended without a result"), ("missing", "trials that are missing")):
-        entries = [entry for entry in material.analysis["left_out"]["matters"] if entry[key]["changes"]]
+        entries = [entry for entry in analysis.results["left_out"]["matters"] if entry[key]["changes"]]
         if entries:
             most = max(entry[key]["trials"] for entry in entries)
             count = f"the {most}" if len(entries) == 1 else f"up to {most}"

@@ -1,18 +1,130 @@
-"""Continual learning: the last network on every task (the paper's figure), every task after each one, and the grid."""
+"""Continual learning: the accuracy on every task after each one, for each arm at its best cell, and the whole grid.
+
+A cell is a configuration. Each arm's best has the highest mean validation accuracy over all tasks after the last one,
+on the replicates that every cell has; where it was trained on more of them, its figures are means over all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import seaborn as sns
-from matplotlib.figure import Figure
+import pandas as pd
 
-from report.drawing.style import Numbers, Picture, Section, label_ends, number, panel, text
-from report.material import Material
-from report.sections.continual_results import TOLD, cell_words, percent
+from report.document import Numbers, Picture, Section
+from report.drawing.axes import label_ends
+from report.drawing.heat_map import heat_map
+from report.drawing.style import panel
+from report.frames import KEY, StudyFrames
+from report.judged_study import JudgedStudy
+from report.words import DASH, cell_words, number, percent, percent_with_error, text
+from robustness.statistics.means import mean_with_error
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
+
+TRAINABLE = "continual"
+CHOSEN_BY = "validation_accuracy"
+MEASURES = ("validation_accuracy", "test_accuracy", "forgetting", "first_task")
+"""Measured for each cell after the last task; `first_task` is the test accuracy on the first."""
+ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
+
+
+def results(study: JudgedStudy) -> Mapping[str, Any] | None:
+    """The results of a study of continual learning; None for any other."""
+    frames = study.frames
+    if frames.document.get("trainable") != TRAINABLE:
+        return None
+    tasks = int(frames.document["task"]["tasks"])
+    ended = _ended(frames, tasks)
+    arms = {arm: _arm(frames, ended[ended["arm"] == arm], tasks) for arm in frames.arms}
+    return {
+        "sentences": _sentences(arms, tasks),
+        "alone": True,
+        "tasks": tasks,
+        "heads": int(frames.document["model"].get("heads", 1)),
+        "chosen_by": CHOSEN_BY,
+        "arms": arms,
+    }
+
+
+def _ended(frames: StudyFrames, tasks: int) -> pd.DataFrame:
+    """The last task's row of every trial that learned all of them, with the accuracy on the first."""
+    finished = frames.trials.loc[frames.trials["status"] == "finished", KEY]
+    if "test_accuracy_task_1" not in frames.epochs or CHOSEN_BY not in frames.epochs:
+        return finished.iloc[:0]
+    last = frames.epochs[frames.epochs["epoch"] == tasks].merge(finished, on=KEY)
+    if "forgetting" not in last:
+        # A single task has none before it.
+        last = last.assign(forgetting=0.0)
+    return last.assign(first_task=last["test_accuracy_task_1"])
+
+
+def _arm(frames: StudyFrames, ended: pd.DataFrame, tasks: int) -> dict[str, Any] | None:
+    """An arm's cells, and its best one in full; None if no trial has ended."""
+    if ended.empty:
+        return None
+    common = ended[ended["replicate"] < frames.replicates]
+    scores = common.groupby("configuration")[CHOSEN_BY].mean()
+    best = int(scores.index.to_numpy()[scores.to_numpy().argmax()])  # the lowest of equal ones
+    cells = []
+    for configuration, rows in common.groupby("configuration"):
+        cell: dict[str, Any] = {"configuration": int(str(configuration)), **_drawn(frames, int(str(configuration)))}
+        cells.append(cell | {name: float(rows[name].mean()) for name in MEASURES} | {"trials": len(rows)})
+    own = ended[ended["configuration"] == best]
+    return {
+        "configuration": best,
+        **_drawn(frames, best),
+        "trials": len(own),
+        **{name: mean_with_error(own[name].to_numpy(dtype=float)) for name in MEASURES},
+        "after": _after(frames, own, tasks),
+        "cells": cells,
+    }
+
+
+def _drawn(frames: StudyFrames, configuration: int) -> dict[str, Any]:
+    row = frames.configurations.loc[configuration]
+    return {"hyperparameters": {name: row[name] for name in frames.varied if not pd.isna(row[name])}}
+
+
+def _after(frames: StudyFrames, own: pd.DataFrame, tasks: int) -> list[list[float | None]]:
+    """The mean test accuracy [after task k][on task j]; None for tasks that were still to come."""
+    rows = frames.epochs.merge(own[KEY], on=KEY)
+    means = rows.groupby("epoch").mean(numeric_only=True)
+    return [
+        [float(means.loc[after, f"test_accuracy_task_{task}"]) if task <= after else None for task in _count(tasks)]  # type: ignore[arg-type]
+        for after in _count(tasks)
+    ]
+
+
+def _count(tasks: int) -> range:
+    return range(1, tasks + 1)
+
+
+def _percent(entry: Mapping[str, Any]) -> str:
+    return percent_with_error(entry["mean"], entry["standard_error"])
+
+
+def _sentences(arms: Mapping[str, Mapping[str, Any] | None], tasks: int) -> list[str]:
+    known = {arm: entry for arm, entry in arms.items() if entry is not None}
+    if not known:
+        return ["No trial has learned all of its tasks yet."]
+    ordinal = ORDINALS[tasks] if tasks < len(ORDINALS) else f"{tasks}th"
+    means = ", ".join(
+        f"{arm} {_percent(entry['test_accuracy'])} ({cell_words(entry['hyperparameters']) or 'the only cell'})"
+        for arm, entry in known.items()
+    )
+    first = ", ".join(f"{arm} {_percent(entry['first_task'])}" for arm, entry in known.items())
+    lost = ", ".join(f"{arm} {percent(entry['forgetting']['mean'], 1)}" for arm, entry in known.items())
+    return [
+        f"Test accuracy after the {ordinal} task, mean over all tasks, each arm at its best cell: {means}.",
+        f"The first task's accuracy by then: {first}. Points lost on earlier tasks since their best: {lost}.",
+    ]
+
 
 WORDS = {
     "validation_accuracy": "Validation accuracy",
@@ -22,128 +134,113 @@ WORDS = {
 }
 
 
-def continual_section(material: Material) -> Section | None:
-    """Each arm at its best cell: the paper's figure, and a triangle of accuracies for each arm."""
-    arms = _arms(material)
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """Each arm at its best cell, and every cell of the grid."""
+    yield from _best_cells(analysis)
+    yield from _grid(analysis)
+
+
+def _best_cells(analysis: Analysis) -> Iterator[Section]:
+    """The paper's figure, and a triangle of accuracies for each arm."""
+    arms = _arms(analysis)
     if not arms:
-        return None
-    tasks = int(material.analysis["continual"]["tasks"])
-    told = "; ".join(
-        f"{text(arm, 60)} " + ", ".join(f"{100 * value:.1f} %" for value in found["after"][-1])
-        for arm, found in arms.items()
+        return
+    tasks = int(analysis.results["continual"]["tasks"])
+    last = "; ".join(
+        f"{text(arm, 60)} " + ", ".join(f"{percent(value, 1)} %" for value in entry["after"][-1])
+        for arm, entry in arms.items()
     )
     pictures = [
         Picture(
             "continual-last",
             "The last network on every task",
-            f"Test accuracy on tasks 1 to {tasks} after the last of them, a line for each arm: {told}.",
-            partial(_draw_last, material, arms),
+            f"Test accuracy on tasks 1 to {tasks} after the last of them, a line for each arm: {last}.",
+            partial(_draw_last, analysis, arms),
         )
     ]
-    for place, (arm, found) in enumerate(arms.items()):
-        kept = ", ".join(f"{100 * row[0]:.1f} %" for row in found["after"])
+    for place, (arm, entry) in enumerate(arms.items()):
+        kept = ", ".join(f"{percent(row[0], 1)} %" for row in entry["after"])
         pictures.append(
             Picture(
                 f"continual-after-{place}",
                 f"{text(arm)}: every task after each one",
                 f"Test accuracy of {text(arm, 60)} on each task after each task; on the first one: {kept}.",
-                partial(_draw_after, material.arms.colour(arm), found["after"]),
+                partial(_draw_after, analysis.arms.colour(arm), entry["after"]),
             )
         )
     rows = [
-        (text(arm, 60), cell_words(found["hyperparameters"]) or "–", str(found["trials"]), *map(percent, _told(found)))
-        for arm, found in arms.items()
+        (
+            text(arm, 60),
+            cell_words(entry["hyperparameters"]) or DASH,
+            str(entry["trials"]),
+            *(_percent(entry[name]) for name in MEASURES),
+        )
+        for arm, entry in arms.items()
     ]
-    first = ", ".join(f"{text(arm, 60)} {percent(found['first_task'])}" for arm, found in arms.items())
+    first = ", ".join(f"{text(arm, 60)} {_percent(entry['first_task'])}" for arm, entry in arms.items())
     reading = f"After the last task the first one is right so often: {first}. Dotted lines are means over the tasks."
-    columns = ("Arm", "Best cell", "Runs", *(WORDS[name] for name in TOLD))
+    columns = ("Arm", "Best cell", "Runs", *(WORDS[name] for name in MEASURES))
     notes = (
         "The best cell has the highest validation accuracy, mean over all tasks after the last one.",
         "Forgetting is the mean loss of test accuracy since the best that a task had before the last one was learned.",
     )
-    return Section("continual", "Task by task", reading, tuple(pictures), Numbers(columns, tuple(rows)), notes)
+    yield Section("continual", "Task by task", reading, tuple(pictures), Numbers(columns, tuple(rows)), notes)
 
 
-def continual_grid_section(material: Material) -> Section | None:
-    """Every cell of the grid, as a table."""
-    arms = _arms(material)
-    if not any(len(found["cells"]) > 1 for found in arms.values()):
-        return None
+def _grid(analysis: Analysis) -> Iterator[Section]:
+    """Every cell, as a table; none where there is only one."""
+    arms = _arms(analysis)
+    if not any(len(entry["cells"]) > 1 for entry in arms.values()):
+        return
     rows = [
         (
             text(arm, 60),
             cell_words(cell["hyperparameters"]),
-            *(f"{100 * cell[name]:.1f}\u00a0%" for name in TOLD),
-            "chosen" if cell["configuration"] == found["configuration"] else "",
+            *(f"{percent(cell[name], 1)}\u00a0%" for name in MEASURES),
+            "chosen" if cell["configuration"] == entry["configuration"] else "",
         )
-        for arm, found in arms.items()
-        for cell in found["cells"]
+        for arm, entry in arms.items()
+        for cell in entry["cells"]
     ]
-    spread = "; ".join(f"{text(arm, 60)} {_range(found)}" for arm, found in arms.items())
+    spread = "; ".join(f"{text(arm, 60)} {_range(entry)}" for arm, entry in arms.items())
     reading = f"Over the cells of the grid the mean test accuracy runs from the lowest to the highest: {spread}."
-    columns = ("Arm", "Cell", *(WORDS[name] for name in TOLD), "")
-    return Section("continual-grid", "The grid", reading, (), Numbers(columns, tuple(rows)))
+    columns = ("Arm", "Cell", *(WORDS[name] for name in MEASURES), "")
+    yield Section("continual-grid", "The grid", reading, (), Numbers(columns, tuple(rows)))
 
 
-def _arms(material: Material) -> dict[str, Mapping[str, Any]]:
+def _arms(analysis: Analysis) -> dict[str, Mapping[str, Any]]:
     """The arms that have something to show."""
-    found = material.analysis.get("continual") or {"arms": {}}
-    return {arm: entry for arm, entry in found["arms"].items() if entry is not None}
+    continual = analysis.results.get("continual") or {"arms": {}}
+    return {arm: entry for arm, entry in continual["arms"].items() if entry is not None}
 
 
-def _told(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [found[name] for name in TOLD]
+def _range(entry: Mapping[str, Any]) -> str:
+    values = [cell["test_accuracy"] for cell in entry["cells"]]
+    return f"{percent(min(values), 1)} to {percent(max(values), 1)} %"
 
 
-def _range(found: Mapping[str, Any]) -> str:
-    values = [100 * cell["test_accuracy"] for cell in found["cells"]]
-    return f"{min(values):.1f} to {max(values):.1f} %"
-
-
-def _draw_last(material: Material, arms: Mapping[str, Mapping[str, Any]]) -> Figure:
+def _draw_last(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]]) -> Figure:
     figure, axes = panel()
     ends = {}
-    for arm, found in arms.items():
-        values = 100 * np.array(found["after"][-1], dtype=float)
+    for arm, entry in arms.items():
+        values = 100 * np.array(entry["after"][-1], dtype=float)
         places = np.arange(1, len(values) + 1)
-        colour, style = material.arms.colour(arm), material.arms.dash(arm)
-        axes.plot(places, values, color=colour, linestyle=style, marker=material.arms.marker(arm), linewidth=1.6)
+        colour, style = analysis.arms.colour(arm), analysis.arms.dash(arm)
+        axes.plot(places, values, color=colour, linestyle=style, marker=analysis.arms.marker(arm), linewidth=1.6)
         axes.axhline(values.mean(), color=colour, linestyle=(0, (1.5, 2.5)), linewidth=1.2)
         ends[arm] = (float(places[-1]), float(values[-1]))
     axes.set_xticks(places, [str(place) for place in places])
     axes.set_xlim(0.8, len(places) + 0.15)
     axes.set_xlabel("task")
     axes.set_ylabel("test accuracy after the last task, %")
-    label_ends(axes, ends, material.arms)
+    label_ends(axes, ends, analysis.arms)
     return figure
 
 
 def _draw_after(colour: str, after: list[list[float | None]]) -> Figure:
     """A triangle: tasks downwards, time to the right."""
-    figure, axes = panel()
     values = np.array(after, dtype=float).T
-    shown = values[np.isfinite(values)]
-    low, high = min(0.5, float(shown.min())), 1.0
+    low = min(0.5, float(np.nanmin(values)))
     names = [number(place) for place in range(1, len(values) + 1)]
-    sns.heatmap(
-        values,
-        ax=axes,
-        mask=~np.isfinite(values),
-        annot=np.array([["" if np.isnan(value) else f"{100 * value:.1f}" for value in row] for row in values]),
-        fmt="",
-        vmin=low,
-        vmax=high,
-        cmap=sns.light_palette(colour, as_cmap=True),
-        linewidths=1,
-        linecolor="#888888",
-        cbar=False,
-        xticklabels=names,
-        yticklabels=names,
-    )
-    for label, value in zip(axes.texts, shown, strict=True):
-        label.set_color("#ffffff" if (value - low) / (high - low) >= 0.75 else "#000000")
-    axes.set_xlabel("after task")
-    axes.set_ylabel("test accuracy on task, %")
-    axes.tick_params(axis="both", rotation=0)
-    axes.grid(visible=False)
-    return figure
+    labels = [["" if np.isnan(value) else percent(value, 1) for value in row] for row in values]
+    return heat_map(values, labels, (names, names), ("test accuracy on task, %", "after task"), colour, (low, 1.0))

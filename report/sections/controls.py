@@ -1,17 +1,36 @@
-"""The fair controls: the steps from MFVI to Radial, and what each of them changes."""
+"""The fair controls: how much of Radial's lead over MFVI is less noise, how much the scaling, how much the radius.
+
+Three steps lead from MFVI to Radial, and each of these arms has taken one more of them:
+
+    mfvi                  w = mu + sigma eps
+    mfvi_noise_matched    sigma starts at sigma_0 / sqrt(D)         + the smaller initial noise
+    mfvi_scaled           w = mu + (sigma / sqrt(D)) eps            + the scaling by sqrt(D), all through training
+    radial                w = mu + sigma (eps / ||eps||) |r|        + the radius that a whole layer shares
+
+Over the same pairs the three differences add up to Radial's difference to MFVI.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
 
+from report.comparison import compare, fraction, score_comparison, second_minus_first, with_holm
+from report.document import Numbers, Picture, Section
 from report.drawing.differences import Row, draw_differences
-from report.drawing.style import INK, Numbers, Picture, Section, text
-from report.material import Material
-from report.sections.controls_results import OUTCOME_WORDS, mean, points
-from report.words import p_words
+from report.drawing.style import INK
+from report.frames import StudyFrames
+from report.judged_study import JudgedStudy
+from report.sections.outcomes import CONFIGURATIONS
+from report.words import DASH, SIGNIFICANT, mean_change, metric_words, p_words, percent, points, text
 
+if TYPE_CHECKING:
+    from report.analysis import Analysis
+
+METHODS = ("mfvi", "mfvi_noise_matched", "mfvi_scaled", "radial")
+STEPS = ("the smaller initial noise", "the scaling by sqrt(D)", "the shared radius")
 SHORT = {
     "the smaller initial noise": "smaller\ninitial noise",
     "the scaling by sqrt(D)": "scaling by\nsqrt(D)",
@@ -19,28 +38,115 @@ SHORT = {
 }
 
 
-def controls_section(material: Material) -> Section | None:
-    """What each step from MFVI to Radial changes; None for studies without the four arms or without a result."""
-    found = material.analysis.get("controls")
-    if not found or not found["pairs"]:
+def results(study: JudgedStudy) -> dict[str, Any] | None:
+    """The decomposition of a study with an arm of each of the four methods; None for any other.
+
+    `steps` and `whole` have for each of `primary`, the study's primary outcome, and `score`, the metric itself, the
+    second arm minus the first, its interval, and the p-value after Holm's correction over all six pairs of arms.
+    """
+    frames, sample = study.frames, study.sample
+    arms = _arms(frames)
+    if arms is None:
         return None
-    outcome = OUTCOME_WORDS[found["outcome"]]
+    judged = study.trials[study.trials["arm"].isin(arms)]
+    complete = judged.groupby(["configuration", "replicate"])["counted"].transform("sum") == len(arms)
+    judged = judged[complete].assign(paired=True)  # though another arm of the study may be missing
+    pairs = list(combinations(arms, 2))
+    outcome = with_holm([compare(judged, *pair, frames.primary, frames.rule, sample) for pair in pairs])
+    scores = with_holm([score_comparison(judged, *pair, frames.rule, sample) for pair in pairs])
+    changes = {
+        pair: {
+            "primary": second_minus_first(a, "difference"),
+            "score": second_minus_first(b, "mean_difference"),
+        }
+        for pair, a, b in zip(pairs, outcome, scores, strict=True)
+    }
+    steps = [
+        {"step": name, "arms": list(pair), **changes[pair]} for name, pair in zip(STEPS, pairwise(arms), strict=True)
+    ]
+    controls = {
+        "arms": list(arms),
+        "outcome": frames.primary,
+        "epoch": frames.rule,
+        "pairs": outcome[0]["pairs"],
+        "shares": {arm: fraction(judged, arm, frames.primary, frames.rule, sample) for arm in arms},
+        "whole": {"arms": [arms[0], arms[-1]], **changes[arms[0], arms[-1]]},
+        "steps": steps,
+        "every_two": [{"arms": list(pair), **changes[pair]} for pair in pairs],
+    }
+    return {**controls, "sentences": _sentences(controls, frames), "alone": False}
+
+
+def _arms(frames: StudyFrames) -> tuple[str, ...] | None:
+    """The labels of the four methods' arms: the first arm of each that sets no options."""
+    plain = [arm for arm in frames.document["arms"] if not arm.get("options")]
+    by_method = {str(arm["method"]): str(arm["label"]) for arm in reversed(plain)}
+    return tuple(by_method[method] for method in METHODS) if set(METHODS) <= set(by_method) else None
+
+
+def _sentences(controls: Mapping[str, Any], frames: StudyFrames) -> list[str]:
+    if not controls["pairs"]:
+        return ["No configuration has finished with all four arms yet, so the controls cannot be told apart."]
+    whole = controls["whole"]["primary"]
+    what = CONFIGURATIONS[controls["outcome"]]
+    first, last = ((arm, percent(controls["shares"][arm]["fraction"])) for arm in controls["whole"]["arms"])
+    ends = f"from {first[1]} % with {first[0]} to {last[1]} % with {last[0]}"
+    parts = "; ".join(f"{step['step']} {points(step['primary'])}" for step in controls["steps"])
+    metric = metric_words(frames.metric)
+    scores = "; ".join(f"{step['step']} {mean_change(step['score'])}" for step in controls["steps"])
+    return [
+        f"The share of {what} goes {ends}, {points(whole)}: {parts}.",
+        f"The mean {metric} changes by {mean_change(controls['whole']['score'])}: {scores}.",
+        _plainly(controls["steps"], controls["outcome"]),
+    ]
+
+
+def _plainly(steps: Sequence[Mapping[str, Any]], outcome: str) -> str:
+    """Which steps are significant, by the outcome or by the score, at the 5 % level after Holm's correction."""
+    sign = -1 if outcome == "learned_nothing" else 1
+    ways: dict[str, list[str]] = {"to help": [], "to harm": [], "to help one and harm the other": [], "neither": []}
+    for step in steps:
+        gains = [
+            factor * entry["difference"]
+            for entry, factor in ((step["primary"], sign), (step["score"], 1))
+            if entry["p_adjusted"] is not None and entry["p_adjusted"] < SIGNIFICANT
+        ]
+        if not gains:
+            way = "neither"
+        elif min(gains) > 0:
+            way = "to help"
+        else:
+            way = "to harm" if max(gains) < 0 else "to help one and harm the other"
+        ways[way].append(step["step"])
+    clauses = "; ".join(
+        f"shown {way}: {', '.join(names) or 'none'}" for way, names in ways.items() if names or len(way) < 8
+    )
+    clauses = clauses.replace("shown neither", "not shown to do either")
+    return f"By the outcome or by the mean, after Holm's correction over all six pairs of arms, {clauses}."
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The change by each step from MFVI to Radial; none for studies without the four arms or without a result."""
+    controls = analysis.results.get("controls")
+    if not controls or not controls["pairs"]:
+        return
+    outcome = CONFIGURATIONS[controls["outcome"]]
     pictures = (
         Picture(
             "controls-outcome",
             f"Share of {outcome}",
-            f"The change in the share of {outcome} by each step from {text(found['arms'][0])} to "
-            f"{text(found['arms'][-1])}: {_told(found, 'primary')}.",
-            partial(draw_differences, _rows(material, found, "primary"), "change in percentage points", 100.0),
+            f"The change in the share of {outcome} by each step from {text(controls['arms'][0])} to "
+            f"{text(controls['arms'][-1])}: {_changes(controls, 'primary')}.",
+            partial(draw_differences, _rows(analysis, controls, "primary"), "change in percentage points", 100.0),
         ),
         Picture(
             "controls-score",
-            f"Mean {material.metric_words}",
-            f"The change in the mean {material.metric_words} by each step: {_told(found, 'score')}.",
+            f"Mean {analysis.metric_words}",
+            f"The change in the mean {analysis.metric_words} by each step: {_changes(controls, 'score')}.",
             partial(
                 draw_differences,
-                _rows(material, found, "score"),
-                f"change in mean {material.metric_words}",
+                _rows(analysis, controls, "score"),
+                f"change in mean {analysis.metric_words}",
                 decimals=3,
             ),
         ),
@@ -48,42 +154,42 @@ def controls_section(material: Material) -> Section | None:
     rows = [
         (
             f"{text(entry['arms'][1], 60)} minus {text(entry['arms'][0], 60)}",
-            _step(found, entry["arms"]),
+            _step(controls, entry["arms"]),
             points(entry["primary"]),
             p_words(entry["primary"]["p_adjusted"]),
-            mean(entry["score"]),
+            mean_change(entry["score"]),
             p_words(entry["score"]["p_adjusted"]),
         )
-        for entry in found["every_two"]
+        for entry in controls["every_two"]
     ]
-    columns = ("Arms", "Step", f"Share of {outcome}", "By Holm", f"Mean {material.metric_words}", "By Holm")
+    columns = ("Arms", "Step", f"Share of {outcome}", "By Holm", f"Mean {analysis.metric_words}", "By Holm")
     notes = (
-        f"Over the {found['pairs']} pairs in which all four arms count, so that the steps add up to the whole.",
+        f"Over the {controls['pairs']} pairs in which all four arms count, so that the steps add up to the whole.",
         "Intervals are of each difference alone, 95 % each.",
         "p-values are Holm's over all six pairs of arms, for the share and for the mean apart; filled points are below "
         "0.05.",
     )
-    return Section(
-        "controls", "The fair controls", found["sentences"][-1], pictures, Numbers(columns, tuple(rows)), notes
+    yield Section(
+        "controls", "The fair controls", controls["sentences"][-1], pictures, Numbers(columns, tuple(rows)), notes
     )
 
 
-def _rows(material: Material, found: Mapping[str, Any], key: str) -> list[Row]:
+def _rows(analysis: Analysis, controls: Mapping[str, Any], key: str) -> list[Row]:
     rows = [
         Row(
-            SHORT[step["step"]], step[key], material.arms.colour(step["arms"][1]), material.arms.marker(step["arms"][1])
+            SHORT[step["step"]], step[key], analysis.arms.colour(step["arms"][1]), analysis.arms.marker(step["arms"][1])
         )
-        for step in found["steps"]
+        for step in controls["steps"]
     ]
-    return [*rows, Row("all three", found["whole"][key], INK, "s")]
+    return [*rows, Row("all three", controls["whole"][key], INK, "s")]
 
 
-def _told(found: Mapping[str, Any], key: str) -> str:
-    tell = points if key == "primary" else mean
-    return "; ".join(f"{step['step']} {tell(step[key])}" for step in found["steps"])
+def _changes(controls: Mapping[str, Any], key: str) -> str:
+    write = points if key == "primary" else mean_change
+    return "; ".join(f"{step['step']} {write(step[key])}" for step in controls["steps"])
 
 
-def _step(found: Mapping[str, Any], arms: list[str]) -> str:
-    if found["whole"]["arms"] == arms:
+def _step(controls: Mapping[str, Any], arms: list[str]) -> str:
+    if controls["whole"]["arms"] == arms:
         return "all three"
-    return next((step["step"] for step in found["steps"] if step["arms"] == arms), "–")
+    return next((step["step"] for step in controls["steps"] if step["arms"] == arms), DASH)

@@ -2,60 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from report.drawing.style import OUTCOME_COLOURS, OUTCOME_WORDS, Numbers, Picture, Section, panel, text
-from report.material import Material
-from report.sections.own_results import stands_alone
+from report.document import Numbers, Picture, Section
+from report.drawing.axes import draw_lines
+from report.drawing.style import OUTCOME_COLOURS, panel
+from report.words import OUTCOME_WORDS, text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
 
 MOST_CURVES = 150
-"""More are not told apart by eye; a panel then shows an even sample, and says so."""
+"""More cannot be distinguished by eye; a panel then shows an even sample, and says so."""
 
 
-def curves_section(material: Material) -> Section | None:
-    """The learning curves; None if no epoch has the study's metric, or nothing is trained in a single epoch."""
-    epochs = material.epochs
-    if material.metric not in epochs.columns:
-        return None
-    if stands_alone(material.analysis) and (epochs["epoch"] == 1).all():
-        return None
-    counted = epochs.loc[~epochs["pretraining"] & np.isfinite(epochs[material.metric])]
-    judged = material.trials.dropna(subset=["outcome"])
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The learning curves; none if no epoch has the study's metric, or nothing is trained in a single epoch."""
+    epochs = analysis.epochs
+    if analysis.metric not in epochs.columns:
+        return
+    if analysis.alone and (epochs["epoch"] == 1).all():
+        return
+    counted = epochs.loc[~epochs["pretraining"] & np.isfinite(epochs[analysis.metric])]
+    judged = analysis.trials.dropna(subset=["outcome"])
     keys = ["arm", "configuration", "replicate"]
-    merged = counted[[*keys, "epoch", material.metric]].merge(judged[[*keys, "outcome"]], on=keys)
+    merged = counted[[*keys, "epoch", analysis.metric]].merge(judged[[*keys, "outcome"]], on=keys)
     if merged.empty:
-        return None
+        return
     pictures, rows, thinned = [], [], False
-    for place, arm in enumerate(material.arms.names):
+    for place, arm in enumerate(analysis.arms.names):
         own = merged.loc[merged["arm"] == arm]
         if own.empty:
             continue
         lines = [
-            (str(group["outcome"].iloc[0]), group[["epoch", material.metric]].to_numpy())
+            (str(group["outcome"].iloc[0]), group[["epoch", analysis.metric]].to_numpy())
             for _, group in _sample(own).groupby(["configuration", "replicate"], sort=True)
         ]
         thinned |= len(lines) < own.groupby(["configuration", "replicate"]).ngroups
         counts = judged.loc[judged["arm"] == arm, "outcome"].value_counts()
-        told = ", ".join(f"{counts.get(key, 0)} {word}" for key, word in OUTCOME_WORDS.items())
+        outcomes = ", ".join(f"{counts.get(key, 0)} {word}" for key, word in OUTCOME_WORDS.items())
         pictures.append(
             Picture(
                 f"curves-{place}",
                 f"Learning curves of {text(arm)}",
-                f"{material.metric_words} by epoch, one line for each trial of {text(arm, 60)}: {told}.",
-                partial(_draw, material, lines, float(merged["epoch"].max())),
+                f"{analysis.metric_words} by epoch, one line for each trial of {text(arm, 60)}: {outcomes}.",
+                partial(_draw, analysis, lines, float(merged["epoch"].max())),
             )
         )
         rows.append((text(arm, 60), *(str(counts.get(key, 0)) for key in OUTCOME_WORDS)))
     notes = [f"An even sample of {MOST_CURVES} trials is drawn where an arm has more."] if thinned else []
-    return Section(
+    yield Section(
         "curves",
         "Learning curves",
-        _reading(merged, material),
+        _reading(merged, analysis),
         tuple(pictures),
         Numbers(("Arm", *(word.capitalize() for word in OUTCOME_WORDS.values())), tuple(rows)),
         tuple(notes),
@@ -70,14 +77,14 @@ def _sample(own: pd.DataFrame) -> pd.DataFrame:
     return own.merge(kept, on=["configuration", "replicate"])
 
 
-def _draw(material: Material, lines: list[tuple[str, np.ndarray]], last: float) -> Figure:
+def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last: float) -> Figure:
     figure, axes = panel()
     strength = float(np.clip(12 / max(len(lines), 1), 0.25, 0.85))
-    found = [outcome for outcome in OUTCOME_COLOURS if any(each == outcome for each, _ in lines)]
-    for outcome in found:
+    seen = [outcome for outcome in OUTCOME_COLOURS if any(each == outcome for each, _ in lines)]
+    for outcome in seen:
         paths = [path for each, path in lines if each == outcome]
         colour = OUTCOME_COLOURS[outcome]
-        axes.add_collection(LineCollection(paths, colors=colour, alpha=strength, linewidths=1.0))
+        draw_lines(axes, paths, colour, strength)
         single = [path[0] for path in paths if len(path) == 1]
         if single:
             axes.plot(*np.array(single).T, ".", color=colour, alpha=strength)
@@ -86,21 +93,21 @@ def _draw(material: Material, lines: list[tuple[str, np.ndarray]], last: float) 
     axes.set_xlim(first - 0.02 * max(last - first, 1), last + 0.02 * max(last - first, 1))
     pad = max(0.02, 0.05 * float(np.ptp(values)))
     axes.set_ylim(values.min() - pad, values.max() + pad)
-    for outcome, level in (("good", material.good), ("learned_nothing", material.nothing)):
+    for outcome, level in (("good", analysis.good), ("learned_nothing", analysis.nothing)):
         if level is not None and axes.get_ylim()[0] < level < axes.get_ylim()[1]:
             axes.axhline(level, color=OUTCOME_COLOURS[outcome], linewidth=1, linestyle=(0, (4, 3)))
-    for outcome in found:
+    for outcome in seen:
         axes.plot([], [], color=OUTCOME_COLOURS[outcome], linewidth=3, label=OUTCOME_WORDS[outcome])
     figure.legend(loc="upper left", ncols=3, fontsize=9.5, handlelength=1.2, columnspacing=1.2)
     axes.set_xlabel("epoch")
-    axes.set_ylabel(material.metric_words)
+    axes.set_ylabel(analysis.metric_words)
     return figure
 
 
-def _reading(merged: pd.DataFrame, material: Material) -> str:
+def _reading(merged: pd.DataFrame, analysis: Analysis) -> str:
     keys = ["arm", "configuration", "replicate"]
     ordered = merged.sort_values([*keys, "epoch"])
-    groups = ordered.groupby(keys)[material.metric]
+    groups = ordered.groupby(keys)[analysis.metric]
     fell = (groups.max() - groups.last()).groupby("arm").median()
-    told = "; ".join(f"{text(arm, 40)} {fell[arm]:.3f}" for arm in material.arms.names if arm in fell.index)
-    return f"The median trial ends below its own best epoch by this much {material.metric_words}: {told}."
+    losses = "; ".join(f"{text(arm, 40)} {fell[arm]:.3f}" for arm in analysis.arms.names if arm in fell.index)
+    return f"The median trial ends below its own best epoch by this much {analysis.metric_words}: {losses}."

@@ -1,53 +1,208 @@
-"""The metric against a numeric option of a method, a line for each value of a hyperparameter."""
+"""Arms that are one method with different values of one numeric option: how the metric depends on that value, the dose.
+
+    arms:
+      - mfvi
+      - {name: truncated_0.5, method: mfvi_truncated, threshold: 0.5}
+      - {name: truncated_1, method: mfvi_truncated, threshold: 1.0}
+
+Here `threshold` is the dose, and `mfvi` an arm without it. Where one hyperparameter alone differs between
+configurations (say, the number of variational samples), there is a line for each of its values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+import pandas as pd
 
-from report.drawing.style import ARM_COLOURS, INK, MARKERS, Numbers, Picture, Section, number, panel, text
-from report.material import Material
-from report.words import p_words
+from report.comparison import by_configuration, side_by_side, with_holm
+from report.document import Numbers, Picture, Section
+from report.drawing.axes import legend_line
+from report.drawing.style import ARM_COLOURS, INK, MARKERS, panel
+from report.frames import StudyFrames
+from report.judged_study import JudgedStudy
+from report.words import (
+    DASH,
+    SIGNIFICANT,
+    bracketed,
+    interval_words,
+    metric_words,
+    number,
+    p_words,
+    score,
+    spaced,
+    text,
+)
+from robustness.statistics.means import student_interval
+from robustness.statistics.paired import sign_flip
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
+
+MOST_LINES = 6
 
 
-def dose_section(material: Material) -> Section | None:
-    """The metric by dose, with dotted lines for the arms without one; None where there are no doses or no results."""
-    found = material.analysis.get("dose")
-    if not found or not any(line["units"] for line in found["lines"]):
+def results(study: JudgedStudy) -> dict[str, Any] | None:
+    """The metric by dose with intervals, and each dose against each arm without one; None where there are no doses.
+
+    The unit is the configuration; where a line is one configuration, it is the replicate.
+    """
+    frames = study.frames
+    dose = find_dose(frames)
+    if dose is None:
         return None
-    option = text(found["option"].replace("_", " "), 40)
-    by = None if found["by"] is None else text(found["by"].replace("_", " "), 40)
+    method, option, doses = dose
+    without = [arm for arm in frames.arms if arm not in doses]
+    scores = side_by_side(study.trials, study.trials[f"score_{frames.rule}"], frames.arms)
+    by, groups = _groups(frames)
+    lines, family = [], []
+    for value, numbers in groups:
+        own = scores[scores.index.get_level_values("configuration").isin(numbers)]
+        units = own if len(numbers) == 1 else by_configuration(own)
+        lines.append(
+            {
+                "value": value,
+                "units": len(units),
+                "doses": [{"arm": arm, "dose": doses[arm], **estimate(units[arm])} for arm in doses],
+                "without": [{"arm": arm, **estimate(units[arm])} for arm in without],
+            }
+        )
+        family += [
+            {"value": value, "arm": arm, "dose": doses[arm], "against": other, **_difference(units[arm] - units[other])}
+            for other in without
+            for arm in doses
+        ]
+    parts = {
+        "method": method,
+        "option": option,
+        "by": by,
+        "unit": "replicate" if len(groups[0][1]) == 1 else "configuration",
+        "lines": lines,
+        "differences": with_holm(family),
+        # With a line for each configuration there is no sample of configurations.
+        "alone": all(len(numbers) == 1 for _, numbers in groups),
+    }
+    return {**parts, "sentences": _sentences(parts, frames)}
+
+
+def find_dose(frames: StudyFrames) -> tuple[str, str, dict[str, float]] | None:
+    """The method, its option and each arm's value, in rising order: of three arms or more that differ in nothing else.
+
+    Two values of an option are a comparison; a line needs three.
+    """
+    by_method: dict[str, list[Mapping[str, Any]]] = {}
+    for arm in frames.document["arms"]:
+        by_method.setdefault(str(arm["method"]), []).append(arm)
+    for method, arms in by_method.items():
+        names = sorted({name for arm in arms for name in arm.get("options") or {}})
+        differing = [name for name in names if len({repr(arm["options"].get(name)) for arm in arms}) > 1]
+        if len(arms) < 3 or len(differing) != 1:
+            continue
+        values = {str(arm["label"]): arm["options"].get(differing[0]) for arm in arms}
+        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values.values()):
+            ordered = sorted(values.items(), key=lambda item: float(item[1]))
+            return method, differing[0], {label: float(value) for label, value in ordered}
+    return None
+
+
+def _groups(frames: StudyFrames) -> tuple[str | None, list[tuple[Any, list[int]]]]:
+    """The one hyperparameter that varies with each of its values and their configurations; or all in one group."""
+    if len(frames.varied) == 1:
+        column = frames.configurations[frames.varied[0]]
+        values = sorted(column.dropna().unique().tolist())
+        if len(values) <= MOST_LINES and column.notna().all():
+            return frames.varied[0], [(value, column.index[column == value].tolist()) for value in values]
+    return None, [(None, frames.configurations.index.tolist())]
+
+
+def estimate(values: pd.Series[Any]) -> dict[str, Any]:
+    """The mean with Student's interval: mean +- t sd / sqrt(n); no ends for fewer than two values."""
+    numbers = values.to_numpy(dtype=float)
+    low, high = student_interval(numbers)
+    return {"mean": float(numbers.mean()) if len(numbers) else None, "low": low, "high": high}
+
+
+def _difference(values: pd.Series[Any]) -> dict[str, Any]:
+    mean = estimate(values)
+    return {
+        "difference": mean["mean"],
+        "low": mean["low"],
+        "high": mean["high"],
+        "p_value": sign_flip(values.to_numpy(dtype=float)) if len(values) else None,
+        "test": "sign-flip",
+    }
+
+
+def _sentences(dose: Mapping[str, Any], frames: StudyFrames) -> list[str]:
+    known = [entry for entry in dose["differences"] if entry["difference"] is not None]
+    if not known:
+        return []
+    metric = metric_words(frames.metric)
+    option = spaced(dose["option"])
+    sentences = []
+    for line in dose["lines"]:
+        own = [entry for entry in known if entry["value"] == line["value"]]
+        if not own:
+            continue
+        best = max(own, key=lambda entry: entry["difference"])
+        where = "" if dose["by"] is None else f"With {spaced(dose['by'])} {line['value']:g}, "
+        ends = "" if best["low"] is None else f", {interval_words(best['low'], best['high'], '{:+.3f}'.format)}"
+        sentences.append(
+            f"{where}{best['against']} gains most in {metric} from {option} {best['dose']:g}: "
+            f"{best['difference']:+.3f} ({_arm_mean(line, best['against'])} to {_arm_mean(line, best['arm'])}{ends}; "
+            f"{p_words(best['p_adjusted'])} after Holm's correction)."
+        )
+    better = [entry for entry in known if entry["p_adjusted"] < SIGNIFICANT and entry["difference"] > 0]
+    worse = [entry for entry in known if entry["p_adjusted"] < SIGNIFICANT and entry["difference"] < 0]
+    sentences.append(
+        f"Of {len(known)} comparisons with an arm without {option}, {len(better)} are shown to be better at the "
+        f"5 % level after Holm's correction over all of them, and {len(worse)} worse."
+    )
+    return sentences
+
+
+def _arm_mean(line: Mapping[str, Any], arm: str) -> str:
+    return next(f"{entry['mean']:.3f}" for entry in (*line["doses"], *line["without"]) if entry["arm"] == arm)
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The metric by dose, with dotted lines for the arms without one; none where there are no doses or no results."""
+    dose = analysis.results.get("dose")
+    if not dose or not any(line["units"] for line in dose["lines"]):
+        return
+    option = text(spaced(dose["option"]), 40)
+    by = None if dose["by"] is None else text(spaced(dose["by"]), 40)
     picture = Picture(
         "dose",
-        f"{material.metric_words} by {option}",
-        f"The mean {material.metric_words} against {option} of {text(found['method'], 40)}"
+        f"{analysis.metric_words} by {option}",
+        f"The mean {analysis.metric_words} against {option} of {text(dose['method'], 40)}"
         + ("" if by is None else f", a line for each of the {by}")
         + "; dotted lines are the arms without it.",
-        partial(_draw, material, found, option, by),
+        partial(_draw, analysis, dose, option, by),
     )
     rows = tuple(
         (
             "all" if entry["value"] is None else number(entry["value"]),
             f"{number(entry['dose'])} against {text(entry['against'], 40)}",
-            _mean(found, entry),
-            "–" if entry["difference"] is None else _signed(entry),
-            "–" if entry["p_adjusted"] is None else p_words(entry["p_adjusted"]),
+            _mean(dose, entry),
+            bracketed(entry["difference"], entry["low"], entry["high"], "{:+.4f}".format),
+            DASH if entry["p_adjusted"] is None else p_words(entry["p_adjusted"]),
         )
-        for entry in found["differences"]
+        for entry in dose["differences"]
     )
-    columns = (by or "Configurations", option, f"Mean {material.metric_words}", "Difference", "By Holm")
+    columns = (by or "Configurations", option, f"Mean {analysis.metric_words}", "Difference", "By Holm")
     notes = (
-        f"The unit is the {found['unit']}; bars are 95 % intervals of the mean (Student's), dotted lines the arms "
+        f"The unit is the {dose['unit']}; bars are 95 % intervals of the mean (Student's), dotted lines the arms "
         f"without {option}. Differences are paired; p-values are a sign-flip test's, with Holm's correction over all.",
     )
-    reading = found["sentences"][-1] if found["sentences"] else "There is no arm to compare with."
-    return Section(
+    reading = dose["sentences"][-1] if dose["sentences"] else "There is no arm to compare with."
+    yield Section(
         "dose",
-        f"{material.metric_words[0].upper()}{material.metric_words[1:]} by {option}",
+        f"{analysis.metric_words[0].upper()}{analysis.metric_words[1:]} by {option}",
         reading,
         (picture,),
         Numbers(columns, rows),
@@ -55,17 +210,17 @@ def dose_section(material: Material) -> Section | None:
     )
 
 
-def _draw(material: Material, found: Mapping[str, Any], option: str, by: str | None) -> Figure:
+def _draw(analysis: Analysis, dose: Mapping[str, Any], option: str, by: str | None) -> Figure:
     figure, axes = panel(width=6.4)
     handles: list[Any] = []
-    doses = [entry["dose"] for entry in found["lines"][0]["doses"]]
+    doses = [entry["dose"] for entry in dose["lines"][0]["doses"]]
     wide = min(doses) > 0 and max(doses) > 5 * min(doses)
-    for place, line in enumerate(found["lines"]):
+    for place, line in enumerate(dose["lines"]):
         if not line["units"]:
             continue
         colour, marker = ARM_COLOURS[place % len(ARM_COLOURS)], MARKERS[place % len(MARKERS)]
         # A small step aside, so that the bars of one dose do not lie on each other.
-        aside = 0.03 * (place - (len(found["lines"]) - 1) / 2)
+        aside = 0.03 * (place - (len(dose["lines"]) - 1) / 2)
         x = [entry["dose"] * (1 + aside) if wide else entry["dose"] + aside for entry in line["doses"]]
         y = [entry["mean"] for entry in line["doses"]]
         axes.plot(x, y, color=colour, marker=marker, linewidth=1.8, markersize=6)
@@ -74,30 +229,23 @@ def _draw(material: Material, found: Mapping[str, Any], option: str, by: str | N
                 axes.plot([at, at], [entry["low"], entry["high"]], color=colour, linewidth=1.2)
         for entry in line["without"]:
             axes.axhline(entry["mean"], color=colour, linewidth=1.8, linestyle=(0, (1.2, 1.8)))
-        name = material.arms.names[0] if by is None else f"{by} {number(line['value'])}"
-        handles.append(Line2D([], [], color=colour, marker=marker, label=text(name, 32)))
-    without = found["lines"][0]["without"]
+        name = analysis.arms.names[0] if by is None else f"{by} {number(line['value'])}"
+        handles.append(legend_line(text(name, 32), colour, marker=marker))
+    without = dose["lines"][0]["without"]
     if without:
         names = text(", ".join(entry["arm"] for entry in without), 24)
-        handles.append(Line2D([], [], color=INK, linestyle=(0, (1.2, 1.8)), label=names))
+        handles.append(legend_line(names, INK, linestyle=(0, (1.2, 1.8))))
     if wide:
         axes.set_xscale("log")
         axes.minorticks_off()
     axes.set_xticks(doses, [number(dose) for dose in doses])
-    axes.set_xlabel(f"{option} of {text(found['method'], 24)}")
-    axes.set_ylabel(f"mean {material.metric_words}")
+    axes.set_xlabel(f"{option} of {text(dose['method'], 24)}")
+    axes.set_ylabel(f"mean {analysis.metric_words}")
     figure.legend(handles=handles, loc="upper left", ncols=2, fontsize=9.5)
     return figure
 
 
-def _mean(found: Mapping[str, Any], difference: Mapping[str, Any]) -> str:
-    line = next(line for line in found["lines"] if line["value"] == difference["value"])
+def _mean(dose: Mapping[str, Any], difference: Mapping[str, Any]) -> str:
+    line = next(line for line in dose["lines"] if line["value"] == difference["value"])
     entry = next(entry for entry in line["doses"] if entry["arm"] == difference["arm"])
-    if entry["mean"] is None:
-        return "–"
-    return f"{entry['mean']:.4f}" + ("" if entry["low"] is None else f" [{entry['low']:.4f} to {entry['high']:.4f}]")
-
-
-def _signed(entry: Mapping[str, Any]) -> str:
-    ends = "" if entry["low"] is None else f" [{entry['low']:+.4f} to {entry['high']:+.4f}]"
-    return f"{entry['difference']:+.4f}{ends}"
+    return bracketed(entry["mean"], entry["low"], entry["high"], score)

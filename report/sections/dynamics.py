@@ -1,16 +1,104 @@
-"""Training dynamics: the paper's panels of training AUC, the terms of the loss and the gradient's noise."""
+"""Training dynamics: the paper's panels of training AUC, the terms of the loss and the gradient's noise.
+
+The results are the epochs where an arm's training AUC turns down, its NLL term up, and its gradient noise rises, for
+studies that measure that noise (`training.gradient_noise_every`). Every trial is examined by itself, by
+`robustness.statistics.turning`; pre-training epochs are left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from report.drawing.style import Numbers, Picture, Section, label_ends, number, panel, text
-from report.material import Material
+from report.document import Numbers, Picture, Section
+from report.drawing.axes import label_ends, plain_numbers
+from report.drawing.style import panel
+from report.judged_study import JudgedStudy
+from report.words import number, text
+from robustness.statistics.turning import LEAST_VALUES, turning_point
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
+
+NOISE = "gradient_sd"
+TURNS = (("train_auc", "down"), ("nll", "up"), (NOISE, "up"))
+"""The measures, and the way in which each turns where training falls apart."""
+WORDS = {
+    "train_auc": ("training AUC", "turns down"),
+    "nll": ("NLL term", "turns up"),
+    NOISE: ("gradient noise", "rises"),
+}
+
+
+def results(study: JudgedStudy) -> dict[str, Any] | None:
+    """For each arm and measure the trials that turned and where; None where no gradient noise was measured long enough.
+
+    The gradient's noise is examined by its logarithm, since it grows by factors.
+    """
+    frames = study.frames
+    epochs = frames.epochs.loc[~frames.epochs["pretraining"].astype(bool)]
+    if NOISE not in epochs:
+        return None
+    measured = epochs.groupby(["configuration", "arm", "replicate"])[NOISE].count()
+    if not (measured >= LEAST_VALUES).any():
+        return None
+    arms = {arm: _arm(epochs[epochs["arm"] == arm]) for arm in frames.arms}
+    sentences = [_sentence(arm, measures) for arm, measures in arms.items()]
+    return {"arms": arms, "sentences": sentences, "alone": len(frames.configurations) == 1}
+
+
+def _arm(epochs: pd.DataFrame) -> dict[str, Any]:
+    measures: dict[str, Any] = {}
+    for measure, way in TURNS:
+        trials = []
+        for (configuration, replicate), own in epochs.groupby(["configuration", "replicate"]):
+            values = own[measure].to_numpy(dtype=float) if measure in own else np.full(len(own), np.nan)
+            if measure == NOISE:
+                values = np.log(values, out=np.full(len(values), np.nan), where=values > 0)
+            turn = turning_point(own["epoch"], values, up=way == "up")
+            at = {"configuration": configuration, "replicate": replicate, "last_epoch": own["epoch"].max()}
+            if turn is None:
+                trials.append({**at, "epoch": None})
+            else:
+                levels = asdict(turn)
+                if measure == NOISE:
+                    levels |= {name: float(np.exp(levels[name])) for name in ("best", "end")}
+                trials.append({**at, **levels})
+        places = [trial["epoch"] for trial in trials if trial["epoch"] is not None]
+        measures[measure] = {
+            "way": way,
+            "of": len(trials),
+            "turned": len(places),
+            "epoch": float(np.median(places)) if places else None,
+            "trials": trials,
+        }
+    return measures
+
+
+def _sentence(arm: str, measures: Mapping[str, Any]) -> str:
+    turns = "; ".join(
+        f"{WORDS[measure][0]} {_turned(measure, measures[measure])}" for measure, _ in TURNS if measures[measure]["of"]
+    )
+    return f"{arm}: {turns or 'no epoch has been recorded'}."
+
+
+def _turned(measure: str, entry: Mapping[str, Any]) -> str:
+    verb = WORDS[measure][1]
+    if not entry["turned"]:
+        return {"turns down": "never turns down", "turns up": "never turns up", "rises": "never rises"}[verb]
+    if entry["of"] > 1:
+        return f"{verb} in {entry['turned']} of {entry['of']} trials, after epoch {entry['epoch']:g} in the median"
+    trial = entry["trials"][0]
+    return f"{verb} after epoch {entry['epoch']:g} ({trial['best']:.3g} to {trial['end']:.3g} at the end)"
+
 
 KEYS = ["configuration", "replicate"]
 MEASURES = (
@@ -22,21 +110,22 @@ MEASURES = (
 )
 
 
-def dynamics_section(material: Material) -> Section | None:
-    """Each measure by epoch as a band over all pairs, with one chosen pair as lines; None if none was measured."""
-    epochs = material.epochs
-    kept = material.pairs
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """Each measure by epoch as a band over all pairs, with one chosen pair as lines; none if nothing was measured."""
+    epochs = analysis.epochs
+    kept = analysis.pairs
     together = epochs if kept.empty else epochs.merge(kept[KEYS].drop_duplicates(), on=KEYS)
     together = together.loc[~together["pretraining"]]
     if {"cross_entropy", "entropy"} <= set(together.columns):
         together = together.assign(kl=together["cross_entropy"] - together["entropy"])
-    turned = (material.analysis.get("turns") or {}).get("arms") or {}
-    chosen = choose_pair(material)
+    turns = analysis.results.get("turns") or {}
+    turned = turns.get("arms") or {}
+    chosen = choose_pair(analysis)
     pictures, rows = [], []
     for measure, words in _available(together):
         bands = _bands(together, measure)
         lines = _lines(together, measure, chosen)
-        marks = {arm: found[measure]["epoch"] for arm, found in turned.items() if measure in found}
+        marks = {arm: measures[measure]["epoch"] for arm, measures in turned.items() if measure in measures}
         marks = {arm: epoch for arm, epoch in marks.items() if epoch is not None}
         pictures.append(
             Picture(
@@ -45,41 +134,41 @@ def dynamics_section(material: Material) -> Section | None:
                 f"{words} by epoch for each arm: the median and the middle 80 % of all pairs as a band"
                 + (f", configuration {chosen[0]} as a line." if chosen else ".")
                 + "".join(f" {text(arm, 40)} turns after epoch {epoch:g}." for arm, epoch in marks.items()),
-                partial(_draw, material, bands, lines, words, marks),
+                partial(_draw, analysis, bands, lines, words, marks),
             )
         )
-        for arm in material.arms.names:
+        for arm in analysis.arms.names:
             if arm in bands:
                 middle = bands[arm][0.5]
                 rows.append((text(arm, 60), words, number(float(middle.iloc[0])), number(float(middle.iloc[-1]))))
     if not pictures:
-        return None
+        return
     of = "all trials" if kept.empty else "the trials of complete pairs"
     notes = [f"Bands hold the middle 80 % of {of}, dotted lines are their medians."]
     if chosen:
-        values = ", ".join(f"{name} {number(value)}" for name, value in material.hyperparameters_of(chosen[0]).items())
-        told = f" ({values})" if values else ""
-        notes.append(f"Solid lines are configuration {chosen[0]}, the pair whose arms end furthest apart{told}.")
+        values = ", ".join(f"{name} {number(value)}" for name, value in analysis.hyperparameters_of(chosen[0]).items())
+        drawn = f" ({values})" if values else ""
+        notes.append(f"Solid lines are configuration {chosen[0]}, the pair whose arms end furthest apart{drawn}.")
     if turned:
         notes.append(
             "Dashed vertical lines in an arm's colour mark the last epoch before a measure leaves its best level for "
             "good: by at least five standard errors from its best running mean, and with a trend after it."
         )
-    return Section(
+    yield Section(
         "dynamics",
         "Training dynamics",
-        " ".join((material.analysis.get("turns") or {}).get("sentences") or [_reading(together, material)]),
+        " ".join(turns.get("sentences") or [_reading(together, analysis)]),
         tuple(pictures),
         Numbers(("Arm", "Measure", "Median at its first epoch", "Median at its last"), tuple(rows)),
         tuple(notes),
     )
 
 
-def choose_pair(material: Material) -> tuple[int, int] | None:
+def choose_pair(analysis: Analysis) -> tuple[int, int] | None:
     """The configuration and replicate of the complete pair whose arms differ most in their score."""
-    if material.pairs.empty or len(material.arms.names) < 2:
+    if analysis.pairs.empty or len(analysis.arms.names) < 2:
         return None
-    pairs = material.pairs
+    pairs = analysis.pairs
     # A trial that diverged at once has no line to show.
     lasting = pairs.loc[pairs.groupby(KEYS)["epochs"].transform("min") > 1]
     scores = (pairs if lasting.empty else lasting).pivot_table(
@@ -91,11 +180,12 @@ def choose_pair(material: Material) -> tuple[int, int] | None:
 
 
 def _available(epochs: pd.DataFrame) -> list[tuple[str, str]]:
-    found = [(name, words) for name, words in MEASURES if name in epochs.columns and np.isfinite(epochs[name]).any()]
-    if "train_auc" in dict(found) or "train_accuracy" not in epochs.columns:
-        return found
+    """The measures of `MEASURES` that were recorded, with training accuracy in place of a training AUC."""
+    known = [(name, words) for name, words in MEASURES if name in epochs.columns and np.isfinite(epochs[name]).any()]
+    if "train_auc" in dict(known) or "train_accuracy" not in epochs.columns:
+        return known
     accuracy = [("train_accuracy", "training accuracy")] if np.isfinite(epochs["train_accuracy"]).any() else []
-    return [*accuracy, *found]
+    return [*accuracy, *known]
 
 
 def _bands(epochs: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
@@ -105,7 +195,7 @@ def _bands(epochs: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
     return {str(arm): points.loc[arm] for arm in points.index.get_level_values("arm").unique()}
 
 
-def _lines(epochs: pd.DataFrame, measure: str, chosen: tuple[int, int] | None) -> dict[str, np.ndarray]:
+def _lines(epochs: pd.DataFrame, measure: str, chosen: tuple[int, int] | None) -> dict[str, NDArray[np.float64]]:
     if chosen is None:
         return {}
     own = epochs.loc[(epochs["configuration"] == chosen[0]) & (epochs["replicate"] == chosen[1])]
@@ -114,9 +204,9 @@ def _lines(epochs: pd.DataFrame, measure: str, chosen: tuple[int, int] | None) -
 
 
 def _draw(
-    material: Material,
+    analysis: Analysis,
     bands: dict[str, pd.DataFrame],
-    lines: dict[str, np.ndarray],
+    lines: dict[str, NDArray[np.float64]],
     words: str,
     marks: Mapping[str, float],
 ) -> Figure:
@@ -124,24 +214,23 @@ def _draw(
     ends = {}
     lowest = min(float(frame[0.1].min()) for frame in bands.values())
     highest = max(float(frame[0.9].max()) for frame in bands.values())
-    for arm in material.arms.names:
+    for arm in analysis.arms.names:
         if arm not in bands:
             continue
-        frame, colour = bands[arm], material.arms.colour(arm)
+        frame, colour = bands[arm], analysis.arms.colour(arm)
         x = frame.index.to_numpy(dtype=float)
         axes.fill_between(x, frame[0.1], frame[0.9], color=colour, alpha=0.18, linewidth=0)
         mark = "o" if len(x) == 1 else None
         axes.plot(x, frame[0.5], color=colour, linewidth=1.2, linestyle=(0, (1.5, 1.5)), marker=mark, markersize=4)
         ends[arm] = (float(x[-1]), float(frame[0.5].iloc[-1]))
         if arm in lines and len(lines[arm]) > 1:
-            axes.plot(*lines[arm].T, color=colour, linewidth=1.8, linestyle=material.arms.dash(arm))
+            axes.plot(*lines[arm].T, color=colour, linewidth=1.8, linestyle=analysis.arms.dash(arm))
             ends[arm] = (float(lines[arm][-1, 0]), float(lines[arm][-1, 1]))
     if lowest > 0 and highest > 30 * lowest:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, _: number(value))
-        axes.yaxis.set_minor_formatter(lambda *_: "")
+        plain_numbers(axes.yaxis)
     for arm, epoch in marks.items():
-        axes.axvline(epoch, color=material.arms.colour(arm), linewidth=1.3, linestyle=(0, (6, 3)))
+        axes.axvline(epoch, color=analysis.arms.colour(arm), linewidth=1.3, linestyle=(0, (6, 3)))
         axes.annotate(
             f"{epoch:g}",
             (epoch, 1.0),
@@ -154,23 +243,23 @@ def _draw(
     axes.margins(x=0.02)
     axes.set_xlabel("epoch")
     axes.set_ylabel(words if len(words) < 30 else "gradient's standard deviation")
-    label_ends(axes, ends, material.arms)
+    label_ends(axes, ends, analysis.arms)
     return figure
 
 
-def _reading(epochs: pd.DataFrame, material: Material) -> str:
-    for measure, words, say in (
-        ("gradient_sd", "standard deviation of the NLL's gradient", "Over all epochs the median {words} is {told}."),
-        ("train_auc", "training AUC", "At the last epoch the median {words} is {told}."),
-        ("nll", "NLL term", "At the last epoch the median {words} is {told}."),
+def _reading(epochs: pd.DataFrame, analysis: Analysis) -> str:
+    for measure, words, sentence in (
+        ("gradient_sd", "standard deviation of the NLL's gradient", "Over all epochs the median {words} is {medians}."),
+        ("train_auc", "training AUC", "At the last epoch the median {words} is {medians}."),
+        ("nll", "NLL term", "At the last epoch the median {words} is {medians}."),
     ):
         if measure not in epochs.columns:
             continue
         finite = epochs.loc[np.isfinite(epochs[measure])]
         if measure != "gradient_sd" and len(finite):
             finite = finite.loc[finite["epoch"] == finite.groupby("arm")["epoch"].transform("max")]
-        medians = finite.groupby("arm")[measure].median()
-        told = ", ".join(f"{number(float(medians[a]))} for {text(a, 40)}" for a in material.arms.names if a in medians)
-        if told:
-            return say.format(words=words, told=told)
+        median = finite.groupby("arm")[measure].median()
+        medians = ", ".join(f"{number(float(median[a]))} for {text(a, 40)}" for a in analysis.arms.names if a in median)
+        if medians:
+            return sentence.format(words=words, medians=medians)
     return "No measure of training has been recorded."

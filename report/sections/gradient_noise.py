@@ -1,28 +1,220 @@
-"""The noise of the NLL's gradient at the start: against sigma, the noise of each weight, and the width."""
+"""The noise of the NLL's gradient at the start, by sigma and width: where it explodes, and how much of it is scaling.
+
+"Explodes" has no threshold in nature, so there are three, each a sigma found by interpolation on logarithmic axes:
+
+| key | where |
+|---|---|
+| `tenfold` | the standard deviation is ten times what it is at the smallest sigma |
+| `visible` | the variance is 1 % of what it is at the largest sigma: where it leaves the axis of a linear plot |
+| `steepest` | the middle of the step between two sigmas in which noise grows as the highest power of sigma, `slope` |
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-from report.drawing.style import INK, Numbers, Picture, Section, label_ends, number, panel, text
-from report.material import Material
-from report.sections.gradient_noise_results import with_error
+from report.document import Numbers, Picture, Section
+from report.drawing.axes import label_ends, plain_numbers, powers_of_two
+from report.drawing.style import INK, panel
+from report.frames import StudyFrames
+from report.judged_study import JudgedStudy
+from report.words import DASH, number, text, with_error
 
-Points = Sequence[Mapping[str, Any]]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
+
+Points: TypeAlias = Sequence[Mapping[str, Any]]
+
+TRAINABLE = "gradient_noise"
+TENFOLD = 10.0
+VISIBLE = 0.01
+PAPER = {"sigma": 0.3, "channels": 512}
+"""Where the paper sees MFVI's variance explode, unless the study's reference has other figures."""
 
 
-def gradient_noise_section(material: Material) -> Section | None:
-    """Four pictures and a table of every point; None for studies of another kind, or before anything was measured."""
-    found = material.analysis.get("gradient_noise")
-    if not found or not found["points"]:
+def results(study: JudgedStudy) -> dict[str, Any] | None:
+    """The noise of each arm, width and sigma with its standard error over replicates; None for other studies."""
+    frames = study.frames
+    if frames.document["trainable"] != TRAINABLE:
         return None
-    at, points = found["at"], found["points"]
+    arms, points = frames.arms, noise_points(frames)
+    at = _nearest_to_paper(points, frames)
+    noise: dict[str, Any] = {
+        "alone": True,
+        "points": points,
+        "explosions": [
+            {"arm": arm, "channels": channels, **explosion(_of(points, arm, channels))}
+            for arm in arms
+            for channels in sorted({p["channels"] for p in points})
+            if len(_of(points, arm, channels)) > 1
+        ],
+        "ratios": ratios(points, arms),
+        "at": at,
+    }
+    return {"sentences": _sentences(noise, arms), **noise}
+
+
+def noise_points(frames: StudyFrames) -> list[dict[str, Any]]:
+    """For each arm, width and sigma the mean variance over replicates, and its root; errors by the delta method."""
+    drawn = frames.epochs.merge(frames.configurations, left_on="configuration", right_index=True)
+    points = []
+    for arm in frames.arms:
+        own = drawn.loc[drawn["arm"] == arm]
+        for _, group in own.groupby(["channels", "sigma"]):
+            variance, variance_error = _mean(group["noise_variance"])
+            signal, signal_error = _mean(group["signal_to_noise"])
+            points.append(
+                {
+                    "arm": arm,
+                    "channels": int(group["channels"].iloc[0]),
+                    "sigma": float(group["sigma"].iloc[0]),
+                    "weight_sd": float(group["weight_sd"].iloc[0]),
+                    "dimension": int(group["dimension"].iloc[0]),
+                    "replicates": len(group),
+                    "variance": variance,
+                    "variance_error": variance_error,
+                    "sd": math.sqrt(variance),
+                    "sd_error": variance_error / (2 * math.sqrt(variance)) if variance > 0 else math.nan,
+                    "signal_to_noise": signal,
+                    "signal_to_noise_error": signal_error,
+                }
+            )
+    return points
+
+
+def explosion(points: Points) -> dict[str, float | None]:
+    """Where the noise of one arm and width explodes, by the three rules; `points` go from low to high sigma."""
+    sigma = np.log([p["sigma"] for p in points])
+    noise = np.log([p["sd"] for p in points])
+    slopes = np.diff(noise) / np.diff(sigma)
+    steepest = int(np.argmax(slopes))
+    return {
+        "tenfold": _passes(sigma, noise, noise[0] + math.log(TENFOLD)),
+        "visible": _passes(sigma, noise, noise[-1] + 0.5 * math.log(VISIBLE)),
+        "steepest": float(np.exp(sigma[steepest : steepest + 2].mean())),
+        "slope": float(slopes[steepest]),
+    }
+
+
+def ratios(points: Points, arms: Sequence[str]) -> list[dict[str, Any]]:
+    """For each two arms, width and sigma the first's standard deviation over the second's, with its error."""
+    entries = []
+    for first, second in combinations(arms, 2):
+        others = {(p["channels"], p["sigma"]): p for p in points if p["arm"] == second}
+        for point in points:
+            other = others.get((point["channels"], point["sigma"]))
+            if point["arm"] != first or other is None or not other["sd"] > 0:
+                continue
+            ratio = point["sd"] / other["sd"]
+            relative = math.hypot(point["sd_error"] / point["sd"], other["sd_error"] / other["sd"])
+            entries.append(
+                {
+                    "arms": [first, second],
+                    "channels": point["channels"],
+                    "sigma": point["sigma"],
+                    "ratio": ratio,
+                    "error": ratio * relative,
+                }
+            )
+    return entries
+
+
+def _passes(sigma: NDArray[np.float64], noise: NDArray[np.float64], level: float) -> float | None:
+    """The first sigma at which log noise reaches the level from below, between two points on a straight line."""
+    for i in range(1, len(sigma)):
+        if noise[i - 1] < level <= noise[i]:
+            share = (level - noise[i - 1]) / (noise[i] - noise[i - 1])
+            return float(np.exp(sigma[i - 1] + share * (sigma[i] - sigma[i - 1])))
+    return None
+
+
+def _mean(values: pd.Series[Any]) -> tuple[float, float]:
+    """Mean and standard error; no error from a single value."""
+    numbers = values.to_numpy(dtype=float)
+    error = numbers.std(ddof=1) / math.sqrt(len(numbers)) if len(numbers) > 1 else math.nan
+    return float(numbers.mean()), float(error)
+
+
+def _of(points: Points, arm: str, channels: int) -> list[Mapping[str, Any]]:
+    return [p for p in points if p["arm"] == arm and p["channels"] == channels]
+
+
+def _nearest_to_paper(points: Points, frames: StudyFrames) -> dict[str, Any] | None:
+    """The width and sigma of the points nearest to where the paper sees an explosion."""
+    if not points:
+        return None
+    reference = (frames.document.get("reference") or {}).get("figures") or {}
+    wanted = {name: float(reference.get(name, value)) for name, value in PAPER.items()}
+    near = {
+        name: min({p[name] for p in points}, key=lambda value, name=name: abs(math.log(value / wanted[name])))  # type: ignore[misc]
+        for name in wanted
+    }
+    return {**near, "wanted": wanted}
+
+
+def _sentences(noise: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
+    at = noise["at"]
+    if at is None:
+        return ["Nothing has been measured yet, so there is nothing to say."]
+    here = {p["arm"]: p for p in noise["points"] if (p["channels"], p["sigma"]) == (at["channels"], at["sigma"])}
+    noises = ", ".join(f"{arm} {with_error(here[arm]['sd'], here[arm]['sd_error'])}" for arm in arms if arm in here)
+    sentences = [
+        f"At sigma {at['sigma']:g} and {at['channels']} channels the gradient's standard deviation is {noises}."
+    ]
+    pairs = {
+        tuple(entry["arms"]): entry
+        for entry in noise["ratios"]
+        if (entry["channels"], entry["sigma"]) == (at["channels"], at["sigma"])
+    }
+    factors = [
+        f"{first}'s is {with_error(entry['ratio'], entry['error'])} times {second}'s"
+        for (first, second), entry in pairs.items()
+    ]
+    if factors:
+        sentences.append(f"That is: {'; '.join(factors)}.")
+    share = scaling_share(pairs)
+    if share is not None:
+        sentences.append(
+            f"On a logarithmic scale {with_error(100 * share[0], 100 * share[1])} % of the factor between mfvi and "
+            "radial is there with mfvi_scaled, which has radial's noise in each weight and no shared radius."
+        )
+    first = [entry for entry in noise["explosions"] if entry["arm"] == arms[0] and entry["tenfold"] is not None]
+    if first:
+        grown = ", ".join(f"{entry['tenfold']:.2g} ({entry['channels']} channels)" for entry in first)
+        sentences.append(
+            f"{arms[0]}'s noise is ten times what it is at the smallest sigma from this sigma on: {grown}."
+        )
+    return sentences
+
+
+def scaling_share(pairs: Mapping[tuple[str, ...], Mapping[str, Any]]) -> tuple[float, float] | None:
+    """log(mfvi / mfvi_scaled) / log(mfvi / radial) of the noises at one point; None without the three arms.
+
+    It is 1 - log(mfvi_scaled / radial) / log(mfvi / radial), whose error is nearly that of the first logarithm.
+    """
+    scaled, radial = pairs.get(("mfvi_scaled", "radial")), pairs.get(("mfvi", "radial"))
+    if scaled is None or radial is None or not radial["ratio"] > 1:
+        return None
+    whole = math.log(radial["ratio"])
+    return 1.0 - math.log(scaled["ratio"]) / whole, scaled["error"] / scaled["ratio"] / whole
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """Four pictures and a table of every point; none for studies of another kind, or before anything was measured."""
+    noise = analysis.results.get("gradient_noise")
+    if not noise or not noise["points"]:
+        return
+    at, points = noise["at"], noise["points"]
     wide = [p for p in points if p["channels"] == at["channels"]]
     deep = [p for p in points if p["sigma"] == at["sigma"]]
     where = f"{at['channels']} channels"
@@ -32,13 +224,13 @@ def gradient_noise_section(material: Material) -> Section | None:
             "gradient-noise-sigma",
             f"Noise against sigma, {where}",
             f"The standard deviation of the NLL's gradient against sigma on logarithmic axes, for {where}.",
-            partial(_draw, material, wide, "sigma", "sd", "sigma", "gradient's standard deviation", paper),
+            partial(_draw, analysis, wide, "sigma", "sd", "sigma", "gradient's standard deviation", paper),
         ),
         Picture(
             "gradient-noise-variance",
             f"Variance against sigma, {where}, linear axes",
             f"The variance of the NLL's gradient against sigma on linear axes, for {where}.",
-            partial(_draw, material, wide, "sigma", "variance", "sigma", "gradient's variance", paper),
+            partial(_draw, analysis, wide, "sigma", "variance", "sigma", "gradient's variance", paper),
         ),
         Picture(
             "gradient-noise-weight",
@@ -46,7 +238,7 @@ def gradient_noise_section(material: Material) -> Section | None:
             "The same against each weight's standard deviation, which is sigma / sqrt(D) for radial and mfvi_scaled.",
             partial(
                 _draw,
-                material,
+                analysis,
                 wide,
                 "weight_sd",
                 "sd",
@@ -62,7 +254,7 @@ def gradient_noise_section(material: Material) -> Section | None:
                 "gradient-noise-width",
                 f"Noise against width, sigma {at['sigma']:g}",
                 f"The standard deviation of the NLL's gradient against the width, at sigma {at['sigma']:g}.",
-                partial(_draw, material, deep, "channels", "sd", "channels", "gradient's standard deviation", None),
+                partial(_draw, analysis, deep, "channels", "sd", "channels", "gradient's standard deviation", None),
             )
         )
     rows = tuple(
@@ -75,7 +267,7 @@ def gradient_noise_section(material: Material) -> Section | None:
             _pair(p["variance"], p["variance_error"]),
             _pair(p["signal_to_noise"], p["signal_to_noise_error"]),
         )
-        for p in sorted(points, key=lambda p: (p["channels"], p["sigma"], material.arms.names.index(p["arm"])))
+        for p in sorted(points, key=lambda p: (p["channels"], p["sigma"], analysis.arms.names.index(p["arm"])))
     )
     columns = (
         "Channels",
@@ -86,10 +278,10 @@ def gradient_noise_section(material: Material) -> Section | None:
         "Gradient's variance",
         "Signal to noise",
     )
-    return Section(
+    yield Section(
         "gradient-noise",
         "Gradient noise at the start",
-        found["sentences"][0],
+        noise["sentences"][0],
         tuple(pictures),
         Numbers(columns, rows),
         (
@@ -97,7 +289,7 @@ def gradient_noise_section(material: Material) -> Section | None:
             "± and bars are standard errors over replicates (initial means, pictures and draws).",
             f"The dotted line is sigma {paper:g}, from where the paper's figure explodes.",
             "Signal to noise is the length of the mean gradient over that of a single draw's noise.",
-            *(_exploded(entry) for entry in found["explosions"] if entry["arm"] == material.arms.names[0]),
+            *(_exploded(entry) for entry in noise["explosions"] if entry["arm"] == analysis.arms.names[0]),
         ),
     )
 
@@ -114,54 +306,47 @@ def _exploded(entry: Mapping[str, Any]) -> str:
 
 def _pair(value: float | None, error: float | None) -> str:
     if value is None:
-        return "–"
+        return DASH
     if error is None:
         return number(value)
     return with_error(value, error) if value >= 0.01 else f"{value:.2e} ± {error:.0e}"
 
 
 def _draw(
-    material: Material, points: Points, x: str, y: str, x_words: str, y_words: str, paper: float | None
+    analysis: Analysis, points: Points, x: str, y: str, x_words: str, y_words: str, paper: float | None
 ) -> Figure:
     figure, axes = panel()
     ends = {}
-    for arm in material.arms.names:
+    for arm in analysis.arms.names:
         own = sorted((p for p in points if p["arm"] == arm), key=lambda p: p[x])
         if not own:
             continue
         values = [p[y] for p in own]
         errors = [p[f"{y}_error"] or 0.0 for p in own]
-        colour = material.arms.colour(arm)
+        colour = analysis.arms.colour(arm)
         places = [p[x] for p in own]
         axes.errorbar(
             places,
             values,
             yerr=errors,
             color=colour,
-            marker=material.arms.marker(arm),
+            marker=analysis.arms.marker(arm),
             markersize=4.5,
             linewidth=1.6,
             capsize=2.5,
-            linestyle=material.arms.dash(arm),
+            linestyle=analysis.arms.dash(arm),
         )
         ends[arm] = (places[-1], values[-1])
     if y == "sd":
         axes.set_xscale("log")
         axes.set_yscale("log")
-        _plain(axes, x)
+        plain_numbers(axes.xaxis)
+        plain_numbers(axes.yaxis)
+        if x == "channels":
+            powers_of_two(axes.xaxis)
     if paper is not None:
         axes.axvline(paper, color=INK, linewidth=1, linestyle=(0, (1, 2)))
     axes.set_xlabel(x_words)
     axes.set_ylabel(y_words)
-    label_ends(axes, ends, material.arms)
+    label_ends(axes, ends, analysis.arms)
     return figure
-
-
-def _plain(axes: Axes, x: str) -> None:
-    """Numbers in place of powers of ten."""
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: number(value))
-        axis.set_minor_formatter(lambda *_: "")
-    if x == "channels":
-        axes.xaxis.set_major_locator(LogLocator(base=2))
-        axes.xaxis.set_minor_locator(NullLocator())

@@ -1,93 +1,179 @@
-"""The map of what ran out of memory, and of everything else that did not finish."""
+"""The trials left out of the fractions: where they ended so, and whether any way of counting them changes the verdict.
+
+Each way gives the trials that do not count an outcome. The two extremes, all of them for one arm and against the other,
+bound every other way: adding a pair that speaks for an arm never makes its test speak less for it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from report.drawing.heat_map import heat_map
-from report.drawing.style import OUTCOME_COLOURS, Numbers, Picture, Section, number, text
-from report.material import Material
+from report.comparison import Sample, compare_pairs, favoured, has_outcome
+from report.document import Numbers, Picture, Section
+from report.drawing.heat_map import count_map
+from report.drawing.style import OUTCOME_COLOURS
+from report.judged_study import JudgedStudy
+from report.words import number, spaced, text
+from robustness.trial import PENDING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
+
+MOST_ERRORS = 5
+
+
+def results(study: JudgedStudy) -> dict[str, Any]:
+    """Counts by arm and reason, the most frequent error texts, and how counting them would change each comparison."""
+    judged, frames = study.planned, study.frames
+    lost = judged[~judged["counted"]]
+    missing = lost["status"].isin(PENDING)
+    counts = {
+        arm: {str(reason): int(n) for reason, n in sorted(own.value_counts().items())}
+        for arm in frames.arms
+        for own in [lost.loc[lost["arm"] == arm, "reason"]]
+    }
+    errors = lost["error"].dropna().value_counts().sort_index().sort_values(ascending=False, kind="stable")
+    return {
+        "trials": int((~missing).sum()),
+        "missing": int(missing.sum()),
+        "unpaired": int((judged["counted"] & ~judged["paired"]).sum()),
+        "by_arm": counts,
+        "errors": [{"text": str(error), "trials": int(n)} for error, n in errors.head(MOST_ERRORS).items()],
+        "matters": [
+            would_it_matter(judged, first, second, frames.primary, frames.rule, study.sample)
+            for first, second in frames.compared
+        ],
+    }
+
+
+def would_it_matter(
+    judged: pd.DataFrame, first: str, second: str, outcome: str, summary: str, sample: Sample
+) -> dict[str, Any]:
+    """The comparison of two arms under each way of counting; `changes` if one of them has another verdict.
+
+    `left_out` counts trials that ended without a result, `missing` also those that have not ended.
+    """
+    values = has_outcome(judged, outcome, summary).where(judged["counted"])
+    rows = judged[["configuration", "replicate", "arm", "status"]].assign(value=values)
+    rows = rows[rows["arm"].isin((first, second))]
+    wide = rows.set_index(["configuration", "replicate", "arm"])["value"].unstack("arm")  # noqa: PD010
+    wide = wide.reindex(columns=[first, second])
+    still_open = rows["status"].isin(PENDING).groupby([rows["configuration"], rows["replicate"]]).any()
+    bad, fine = (1.0, 0.0) if outcome == "learned_nothing" else (0.0, 1.0)
+    ways = {
+        "as_failures": (bad, bad),
+        "as_successes": (fine, fine),
+        "for_first": (fine, bad),
+        "for_second": (bad, fine),
+    }
+    observed = _verdict(wide.dropna(), outcome, sample)
+    entry: dict[str, Any] = {"arms": [first, second], "outcome": outcome, "epoch": summary, "observed": observed}
+    for key, part in (("left_out", wide[~still_open.reindex(wide.index)]), ("missing", wide)):
+        filled = int(part.isna().to_numpy().sum())
+        verdicts = {
+            name: _verdict(part.fillna({first: of_first, second: of_second}), outcome, sample)
+            for name, (of_first, of_second) in (ways if filled else {}).items()
+        }
+        changes = any(verdict["favours"] != observed["favours"] for verdict in verdicts.values())
+        entry[key] = {"trials": filled, "ways": verdicts, "changes": changes}
+    return entry
+
+
+def _verdict(pairs: pd.DataFrame, outcome: str, sample: Sample) -> dict[str, Any]:
+    """The difference, p-value and the arm that they favour at the 5 % level, before any correction."""
+    entry = compare_pairs(pairs, sample)
+    better = favoured(
+        list(pairs.columns), entry["difference"], entry["p_value"], more_is_better=outcome != "learned_nothing"
+    )
+    return {
+        "pairs": entry["pairs"],
+        "difference": entry["difference"],
+        "p_value": entry["p_value"],
+        "favours": better,
+    }
+
 
 KINDS = ("out_of_memory", "timed_out", "failed", "diverged")
 USUAL = ("batch_size", "variational_samples")
 MOST_VALUES = 12
 
 
-def left_out_section(material: Material) -> Section | None:
-    """How trials ended by arm and where they ran out of memory; None as long as all went well."""
-    counts = pd.crosstab(material.trials["arm"], material.trials["status"])
-    found = [kind for kind in KINDS if kind in counts.columns]
-    if not found:
-        return None
-    kind = found[0]
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """How trials ended by arm and where they ran out of memory; none as long as all went well."""
+    counts = pd.crosstab(analysis.trials["arm"], analysis.trials["status"])
+    kinds = [kind for kind in KINDS if kind in counts.columns]
+    if not kinds:
+        return
+    kind = kinds[0]
     pictures = []
-    axes_names = _two_hyperparameters(material, kind)
+    axes_names = _two_hyperparameters(analysis, kind)
     if axes_names is not None:
-        for place, arm in enumerate(material.arms.names):
-            mine = material.trials["arm"] == arm
-            own = material.trials.loc[mine]
-            values = (material.values(axes_names[0])[mine], material.values(axes_names[1])[mine])
+        for place, arm in enumerate(analysis.arms.names):
+            mine = analysis.trials["arm"] == arm
+            own = analysis.trials.loc[mine]
+            values = (analysis.values(axes_names[0])[mine], analysis.values(axes_names[1])[mine])
             if not (own["status"] == kind).any():
                 continue
-            words = kind.replace("_", " ")
             pictures.append(
                 Picture(
                     f"left-out-{place}",
                     f"{text(arm)}: where trials {_ended(kind)}",
                     f"A map of {axes_names[0]} by {axes_names[1]}: in each cell the number of trials of "
-                    f"{text(arm, 60)} that ended as {words}, of all trials there.",
+                    f"{text(arm, 60)} that ended as {spaced(kind)}, of all trials there.",
                     partial(_draw, (own["status"] == kind).astype(int), values, axes_names),
                 )
             )
     rows = tuple(
         (text(arm, 60), *(str(counts.loc[arm].get(status, 0)) for status in counts.columns))
-        for arm in material.arms.names
+        for arm in analysis.arms.names
         if arm in counts.index
     )
-    total = int(counts[found].to_numpy().sum())
-    told = ", ".join(f"{int(counts[each].sum())} {each.replace('_', ' ')}" for each in found)
-    reading = f"{total} of {len(material.trials)} trials did not run to their end: {told}."
-    columns = ("Arm", *(str(status).replace("_", " ") for status in counts.columns))
-    return Section(
-        "left-out", "What did not finish", reading, tuple(pictures), Numbers(columns, rows), _matters(material)
+    total = int(counts[kinds].to_numpy().sum())
+    by_kind = ", ".join(f"{int(counts[each].sum())} {spaced(each)}" for each in kinds)
+    reading = f"{total} of {len(analysis.trials)} trials did not run to their end: {by_kind}."
+    columns = ("Arm", *(spaced(status) for status in counts.columns))
+    yield Section(
+        "left-out", "What did not finish", reading, tuple(pictures), Numbers(columns, rows), _matters(analysis)
     )
 
 
-def _matters(material: Material) -> tuple[str, ...]:
-    """For every two arms, whether another way of counting what was left out would change the verdict."""
-    told = []
-    for entry in material.analysis["left_out"]["matters"]:
+def _matters(analysis: Analysis) -> tuple[str, ...]:
+    """For every two arms, whether another way of counting the trials left out would change the verdict."""
+    notes = []
+    for entry in analysis.results["left_out"]["matters"]:
         lost = entry["left_out"]
         arms = " and ".join(text(arm, 60) for arm in entry["arms"])
         if lost["trials"] and entry["observed"]["pairs"]:
             stays = "at least one way of counting" if lost["changes"] else "no way of counting"
-            told.append(
+            notes.append(
                 f"{arms}: {stays} the {lost['trials']} trials without a result, as failures, as successes, or for one "
                 "arm and against the other, would change the verdict."
             )
-    return tuple(told)
+    return tuple(notes)
 
 
 def _ended(kind: str) -> str:
     return {"out_of_memory": "ran out of memory", "timed_out": "timed out"}.get(kind, kind)
 
 
-def _two_hyperparameters(material: Material, kind: str) -> tuple[str, str] | None:
-    """Batch size and samples, which decide the memory; otherwise the two under which the endings are least even."""
-    varied = [name for name in material.hyperparameters if 2 <= material.values(name).dropna().nunique() <= MOST_VALUES]
+def _two_hyperparameters(analysis: Analysis, kind: str) -> tuple[str, str] | None:
+    """Batch size and samples, which decide the memory; else the two under which the endings are least even."""
+    varied = [name for name in analysis.hyperparameters if 2 <= analysis.values(name).dropna().nunique() <= MOST_VALUES]
     if all(name in varied for name in USUAL) and kind == "out_of_memory":
         return USUAL
     if len(varied) < 2:
         return None
-    ended = (material.trials["status"] == kind).astype(float)
+    ended = (analysis.trials["status"] == kind).astype(float)
 
     def unevenness(pair: tuple[str, str]) -> float:
-        rates = ended.groupby([material.values(name).map(number) for name in pair]).transform("mean")
+        rates = ended.groupby([analysis.values(name).map(number) for name in pair]).transform("mean")
         return float(rates.var(ddof=0))
 
     return max(combinations(varied, 2), key=unevenness)
@@ -98,4 +184,4 @@ def _draw(ended: pd.Series[int], values: tuple[pd.Series[Any], pd.Series[Any]], 
     count = cells.sum().unstack(fill_value=0)  # noqa: PD010
     of = cells.size().unstack(fill_value=0)  # noqa: PD010
     both = (count.to_numpy(dtype=float), of.to_numpy(dtype=float))
-    return heat_map(*both, names, (list(of.index), list(of.columns)), OUTCOME_COLOURS["learned_nothing"])
+    return count_map(*both, names, (list(of.index), list(of.columns)), OUTCOME_COLOURS["learned_nothing"])

@@ -1,16 +1,17 @@
-"""The paired tests as a table: in how many pairs only one of two arms has an outcome, and what that shows."""
+"""The paired tests as a table: in how many pairs only one of two arms has an outcome, and the p-values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from report.drawing.differences import has_interval
-from report.drawing.style import Numbers, Section, text
-from report.material import Material
-from report.sections.controls_results import turned
-from report.sections.outcomes import OUTCOMES
-from report.words import SIGNIFICANT, p_words, signed
+from report.comparison import second_minus_first
+from report.document import Numbers, Section
+from report.judged_study import JudgedStudy
+from report.words import OUTCOME_WORDS, SIGNIFICANT, bracketed, has_interval, p_number, signed, text
+
+if TYPE_CHECKING:
+    from report.analysis import Analysis
 
 COLUMNS = (
     "Arms",
@@ -25,19 +26,24 @@ COLUMNS = (
 )
 
 
-def paired_tests_section(material: Material) -> Section | None:
-    """Each comparison at the study's epoch; None without a pair, or where the sweep was ended on its evidence."""
+def results(study: JudgedStudy) -> list[dict[str, Any]]:
+    """Every comparison of two arms, both outcomes, both epochs."""
+    return study.comparisons
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """Each comparison at the study's epoch; none without a pair, or where the sweep was ended on its evidence."""
     tested = [
         entry
-        for entry in material.analysis["paired"]
-        if entry["epoch"] == material.epoch and entry["p_value"] is not None
+        for entry in analysis.results["paired"]
+        if entry["epoch"] == analysis.epoch and entry["p_value"] is not None
     ]
     # The tests are for a number of pairs that was settled beforehand.
-    if not tested or material.frames.stopped is not None:
-        return None
+    if not tested or analysis.frames.stopped is not None:
+        return
     below = [sum(entry[key] < SIGNIFICANT for entry in tested) for key in ("p_value", "p_adjusted")]
     reading = (
-        f"Of {len(tested)} comparisons at the {material.epoch} epoch, {below[0]} on their own and {below[1]} after "
+        f"Of {len(tested)} comparisons at the {analysis.epoch} epoch, {below[0]} on their own and {below[1]} after "
         f"Holm's correction have a p-value below {SIGNIFICANT}."
     )
     notes = (
@@ -45,21 +51,16 @@ def paired_tests_section(material: Material) -> Section | None:
         "Counts are of pairs; 95 % intervals in brackets are of each difference alone.",
     )
     numbers = Numbers(COLUMNS, tuple(_row(entry) for entry in tested))
-    return Section("tests", "Paired tests", reading, (), numbers, notes)
+    yield Section("tests", "Paired tests", reading, (), numbers, notes)
 
 
 def _row(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    change = second_minus_first(entry, "difference")
+    low, high = (change["low"], change["high"]) if has_interval(change) else (None, None)
     return (
         " and ".join(text(arm, 60) for arm in entry["arms"]),
-        dict(OUTCOMES)[entry["outcome"]],
+        OUTCOME_WORDS[entry["outcome"]],
         *(str(entry[key]) for key in ("only_first", "only_second", "both", "neither")),
-        _points(entry),
-        *(p_words(entry[key]).removeprefix("p = ") for key in ("p_value", "p_adjusted")),
+        bracketed(change["difference"], low, high, lambda value: signed(100 * value)),
+        *(p_number(entry[key]) for key in ("p_value", "p_adjusted")),
     )
-
-
-def _points(entry: Mapping[str, Any]) -> str:
-    """`-42 [-60 to -20]`; without the interval where chance has no part in the difference."""
-    changed = turned(entry, "difference")
-    value, low, high = (signed(100 * changed[key]) for key in ("difference", "low", "high"))
-    return f"{value} [{low} to {high}]" if has_interval(changed) else value

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from report.drawing.style import INK, Numbers, Picture, Section, panel, text
-from report.material import Material
+from report.comparison import score_comparisons
+from report.document import Numbers, Picture, Section
+from report.drawing.style import INK, panel
+from report.judged_study import JudgedStudy
+from report.words import text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
 
 MOST_POINTS = 1500
 MOST_PAIRINGS = 6
 
 
-def pairs_section(material: Material) -> Section | None:
-    """A scatter for every two arms, with the identity line; None without a complete pair of two arms."""
-    if material.pairs.empty or len(material.arms.names) < 2:
-        return None
-    scores = material.pairs.pivot_table(index=["configuration", "replicate"], columns="arm", values="score")
+def results(study: JudgedStudy) -> list[dict[str, Any]]:
+    """Every comparison of two arms by their scores, both epochs."""
+    return score_comparisons(study.planned, study.frames, study.sample)
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """A scatter for every two arms, with the identity line; none without a complete pair of two arms."""
+    if analysis.pairs.empty or len(analysis.arms.names) < 2:
+        return
+    scores = analysis.pairs.pivot_table(index=["configuration", "replicate"], columns="arm", values="score")
     pictures, rows, thinned = [], [], False
-    for place, (first, second) in enumerate(material.frames.compared):
+    for place, (first, second) in enumerate(analysis.frames.compared):
         if first not in scores or second not in scores:
             continue
         both = scores[[first, second]].dropna()
@@ -51,24 +64,24 @@ def pairs_section(material: Material) -> Section | None:
                 f"{text(second)} against {text(first)}",
                 f"A point for each of {len(gain)} pairs, {names[0]} across and {names[1]} up: {wins} above the line of "
                 f"equal scores, {losses} below, {ties} on it.",
-                partial(_draw, material, both),
+                partial(_draw, analysis, both),
             )
         )
     if not pictures:
-        return None
-    best = rows[0]
+        return
+    arms, count, higher, equal, lower, median = rows[0]
     reading = (
-        f"{best[0]}: the score is higher in {best[2]} of {best[1]} pairs, lower in {best[4]}, the same in {best[3]}; "
-        f"the median difference is {best[5]}."
+        f"{arms}: the score is higher in {higher} of {count} pairs, lower in {lower}, the same in {equal}; "
+        f"the median difference is {median}."
     )
     notes = ["Shaded bands are scores that count as good; points above the diagonal favour the arm named first."]
     if thinned:
         notes.append(f"An even sample of {MOST_POINTS} pairs is drawn.")
     columns = ("Arms", "Pairs", "Higher", "Equal", "Lower", "Median difference")
-    return Section("pairs", "Pair by pair", reading, tuple(pictures), Numbers(columns, tuple(rows)), tuple(notes))
+    yield Section("pairs", "Pair by pair", reading, tuple(pictures), Numbers(columns, tuple(rows)), tuple(notes))
 
 
-def _draw(material: Material, both: pd.DataFrame) -> Figure:
+def _draw(analysis: Analysis, both: pd.DataFrame) -> Figure:
     first, second = both.columns
     figure, axes = panel(height=4.6)
     if len(both) > MOST_POINTS:
@@ -78,10 +91,10 @@ def _draw(material: Material, both: pd.DataFrame) -> Figure:
     pad = max(0.02, 0.06 * (high - low))
     limits = (low - pad, high + pad)
     axes.plot(limits, limits, color=INK, linewidth=1, linestyle=(0, (4, 3)))
-    if limits[0] < material.good < limits[1]:
+    if limits[0] < analysis.good < limits[1]:
         shade: dict[str, Any] = {"alpha": 0.09, "linewidth": 0}
-        axes.axhspan(material.good, limits[1], color=material.arms.colour(second), **shade)
-        axes.axvspan(material.good, limits[1], color=material.arms.colour(first), **shade)
+        axes.axhspan(analysis.good, limits[1], color=analysis.arms.colour(second), **shade)
+        axes.axvspan(analysis.good, limits[1], color=analysis.arms.colour(first), **shade)
     above = values[:, 1] > values[:, 0]
     below = values[:, 1] < values[:, 0]
     many = len(values) > 300
@@ -93,16 +106,16 @@ def _draw(material: Material, both: pd.DataFrame) -> Figure:
     }
     for chosen, colour_of in ((above, second), (below, first)):
         if chosen.any():
-            marker = material.arms.marker(colour_of)
-            axes.scatter(values[chosen, 0], values[chosen, 1], c=material.arms.colour(colour_of), marker=marker, **look)
+            marker = analysis.arms.marker(colour_of)
+            axes.scatter(values[chosen, 0], values[chosen, 1], c=analysis.arms.colour(colour_of), marker=marker, **look)
     even = ~(above | below)
     if even.any():
         axes.scatter(values[even, 0], values[even, 1], c=INK, marker="x", s=24, linewidths=1)
     axes.set_xlim(limits)
     axes.set_ylim(limits)
     axes.set_aspect("equal")
-    axes.set_xlabel(f"{material.metric_words} of {text(first, 18)}")
-    axes.set_ylabel(f"{material.metric_words} of {text(second, 18)}")
+    axes.set_xlabel(f"{analysis.metric_words} of {text(first, 18)}")
+    axes.set_ylabel(f"{analysis.metric_words} of {text(second, 18)}")
     place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic"}
     # Outside the axes, where no point can lie under the words.
     axes.text(0.0, 1.02, f"{text(second, 18)} higher", ha="left", va="bottom", **place)

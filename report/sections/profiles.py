@@ -2,40 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from report.drawing.style import INK, Numbers, Picture, Section, panel, text
-from report.material import Material
-from report.sections.outcomes import percent
+from report.comparison import by_configuration, side_by_side
+from report.document import Numbers, Picture, Section
+from report.drawing.style import INK, panel
+from report.judged_study import JudgedStudy
+from report.words import bracketed, exact_percent, text
+from robustness.statistics.profiles import Band, above, area, profile_band
+from robustness.statistics.proportions import mean_interval
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
+
+GRID = 201
+"""Thresholds of a profile."""
 SHOWN = 11
 """Thresholds in the table."""
 MOST_DIFFERENCES = 3
 
 
-def profiles_section(material: Material) -> Section | None:
-    """Each arm's profile and the difference of every two; None without a complete pair."""
-    profiles = material.analysis["profiles"]
-    found = profiles["arms"]
-    if not found:
-        return None
+def results(study: JudgedStudy) -> dict[str, Any]:
+    """The profile of each arm and the difference of every two, with simultaneous bands, and the areas under them."""
+    grid = np.linspace(*study.score_range, GRID)
+    population = study.sample.population
+    arms = {}
+    for arm in study.frames.arms:
+        groups = study.paired_scores(arm)
+        if groups:
+            shares = np.stack([above(group, grid).mean(axis=0) for group in groups])
+            arms[arm] = _entry("fraction", profile_band(shares, population), areas(study, arm), population)
+    differences = []
+    for first, second in study.frames.compared:
+        pairs = side_by_side(study.planned, study.planned[f"score_{study.frames.rule}"], [first, second])
+        if pairs.empty:
+            continue
+        values = pairs.to_numpy(dtype=float)
+        configuration = pairs.index.get_level_values("configuration").to_numpy()
+        _, start = np.unique(configuration, return_index=True)
+        size = np.diff([*start, len(configuration)])[:, None]
+        difference = above(values[:, 0], grid) - above(values[:, 1], grid)
+        band = profile_band(np.add.reduceat(difference, start, axis=0) / size, population, lowest=-1.0)
+        means = by_configuration(pairs.apply(lambda column: area(column, *study.score_range))).to_numpy(dtype=float)
+        entry = _entry("difference", band, means[:, 0] - means[:, 1], population)
+        differences.append({"arms": [first, second], **entry})
+    return {"thresholds": grid.tolist(), "arms": arms, "differences": differences}
+
+
+def areas(study: JudgedStudy, arm: str) -> NDArray[np.float64]:
+    """The area under the profile of each configuration of an arm, over complete pairs."""
+    return np.array([area(group, *study.score_range).mean() for group in study.paired_scores(arm)])
+
+
+def _entry(name: str, band: Band, areas: NDArray[np.float64], population: int | None) -> dict[str, Any]:
+    interval = mean_interval(areas, population)
+    return {
+        name: band.middle.tolist(),
+        "low": band.low.tolist(),
+        "high": band.high.tolist(),
+        "area": float(areas.mean()),
+        "area_low": interval.low,
+        "area_high": interval.high,
+    }
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """Each arm's profile and the difference of every two; none without a complete pair."""
+    profiles = analysis.results["profiles"]
+    arms = profiles["arms"]
+    if not arms:
+        return
     grid = np.array(profiles["thresholds"])
-    areas = ", ".join(f"{text(arm, 60)} {_area(entry)}" for arm, entry in found.items())
+    under = ", ".join(f"{text(arm, 60)} {_area(entry)}" for arm, entry in arms.items())
     pictures = [
         Picture(
             "profiles",
             "Above every threshold",
-            f"The fraction of configurations whose {material.metric_words} is above each threshold, one falling line "
-            f"for each arm with a 95 % band. Areas: {areas}.",
-            partial(_draw, material, grid, found),
+            f"The fraction of configurations whose {analysis.metric_words} is above each threshold, one falling line "
+            f"for each arm with a 95 % band. Areas: {under}.",
+            partial(_draw, analysis, grid, arms),
         )
     ]
-    differences = [entry for entry in profiles["differences"] if entry["arms"][0] in found]
+    differences = [entry for entry in profiles["differences"] if entry["arms"][0] in arms]
     for place, entry in enumerate(differences[:MOST_DIFFERENCES]):
         first, second = entry["arms"]
         pictures.append(
@@ -44,66 +100,65 @@ def profiles_section(material: Material) -> Section | None:
                 f"{text(second)} minus {text(first)}",
                 f"The difference of the two profiles at each threshold, with a 95 % band that holds at all of them: "
                 f"{_ahead(entry, grid)}.",
-                partial(_draw_difference, material, grid, entry),
+                partial(_draw_difference, analysis, grid, entry),
             )
         )
     step = max(1, (len(grid) - 1) // (SHOWN - 1))
     rows = tuple(
-        (f"{grid[place]:.3f}", *(percent(entry["fraction"][place]) for entry in found.values()))
+        (f"{grid[place]:.3f}", *(exact_percent(entry["fraction"][place]) for entry in arms.values()))
         for place in range(0, len(grid), step)
     )
-    columns = ("Threshold", *(f"{text(arm, 40)}: above it" for arm in found))
-    reading = f"The area under the profile, a score of robustness that needs no threshold, is {areas}"
+    columns = ("Threshold", *(f"{text(arm, 40)}: above it" for arm in arms))
+    reading = f"The area under the profile, a score of robustness that needs no threshold, is {under}"
     reading += f"; {_ahead(differences[0], grid)}." if len(differences) == 1 else "."
     notes = (
         "Bands are simultaneous: with 95 % confidence the whole line lies inside. "
         "Dashed lines are the study's own thresholds.",
     )
-    return Section("profiles", "Above every threshold", reading, tuple(pictures), Numbers(columns, rows), notes)
+    yield Section("profiles", "Above every threshold", reading, tuple(pictures), Numbers(columns, rows), notes)
 
 
 def _area(entry: Mapping[str, Any]) -> str:
-    if entry["area_low"] is None or entry["area_low"] == entry["area_high"]:
-        return f"{entry['area']:.3f}"
-    return f"{entry['area']:.3f} [{entry['area_low']:.3f} to {entry['area_high']:.3f}]"
+    same = entry["area_low"] == entry["area_high"]
+    return bracketed(entry["area"], None if same else entry["area_low"], entry["area_high"])
 
 
-def _ahead(entry: Mapping[str, Any], grid: np.ndarray) -> str:
-    """Where the second arm's profile is surely above the first's, or the other way round."""
+def _ahead(entry: Mapping[str, Any], grid: NDArray[np.float64]) -> str:
+    """The thresholds at which one profile is surely above the other."""
     first, second = (text(arm, 60) for arm in entry["arms"])
-    told = []
+    clauses = []
     for name, sure in ((first, np.array(entry["low"]) > 0), (second, np.array(entry["high"]) < 0)):
         if sure.any():
             places = np.flatnonzero(sure)
-            told.append(f"{name} is surely ahead at thresholds from {grid[places[0]]:.2f} to {grid[places[-1]]:.2f}")
-    return " and ".join(told) or f"at no threshold is {first} or {second} surely ahead"
+            clauses.append(f"{name} is surely ahead at thresholds from {grid[places[0]]:.2f} to {grid[places[-1]]:.2f}")
+    return " and ".join(clauses) or f"at no threshold is {first} or {second} surely ahead"
 
 
-def _draw(material: Material, grid: np.ndarray, found: Mapping[str, Any]) -> Figure:
+def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Any]) -> Figure:
     figure, axes = panel()
-    for arm, entry in found.items():
-        colour = material.arms.colour(arm)
+    for arm, entry in arms.items():
+        colour = analysis.arms.colour(arm)
         middle = 100 * np.array(entry["fraction"])
         low, high = 100 * np.array(entry["low"]), 100 * np.array(entry["high"])
         axes.fill_between(grid, low, high, color=colour, alpha=0.16, linewidth=0, step="mid")
-        line: dict[str, Any] = {"linestyle": material.arms.dash(arm), "linewidth": 1.8, "label": text(arm, 18)}
+        line: dict[str, Any] = {"linestyle": analysis.arms.dash(arm), "linewidth": 1.8, "label": text(arm, 18)}
         axes.step(grid, middle, where="mid", color=colour, **line)
-    _own_thresholds(material, axes)
+    _own_thresholds(analysis, axes)
     axes.set_xlim(grid[0], grid[-1])
     axes.set_ylim(-2, 102)
-    axes.set_xlabel(f"threshold of {material.metric_words}")
+    axes.set_xlabel(f"threshold of {analysis.metric_words}")
     axes.set_ylabel("% of configurations above it")
-    # At the right end all lines are zero, so that names at their ends would not tell them apart.
-    figure.legend(loc="upper left", ncols=min(3, len(found)), fontsize=9.5, columnspacing=1.2)
+    # At the right end all lines are zero, so names at their ends would coincide.
+    figure.legend(loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, columnspacing=1.2)
     return figure
 
 
-def _own_thresholds(material: Material, axes: Any) -> None:
-    for level in (material.nothing, material.good):
+def _own_thresholds(analysis: Analysis, axes: Axes) -> None:
+    for level in (analysis.nothing, analysis.good):
         axes.axvline(level, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
 
 
-def _draw_difference(material: Material, grid: np.ndarray, entry: Mapping[str, Any]) -> Figure:
+def _draw_difference(analysis: Analysis, grid: NDArray[np.float64], entry: Mapping[str, Any]) -> Figure:
     figure, axes = panel()
     first, second = entry["arms"]
     middle, low, high = (-100 * np.array(entry[key]) for key in ("difference", "high", "low"))
@@ -111,14 +166,14 @@ def _draw_difference(material: Material, grid: np.ndarray, entry: Mapping[str, A
     axes.fill_between(grid, low, high, color=INK, alpha=0.14, linewidth=0, step="mid")
     axes.step(grid, middle, where="mid", color=INK, linewidth=1.6)
     reach = max(5.0, 1.08 * float(np.abs([low, high]).max()))
-    axes.axhspan(0, reach, color=material.arms.colour(second), alpha=0.07, linewidth=0)
-    axes.axhspan(-reach, 0, color=material.arms.colour(first), alpha=0.07, linewidth=0)
+    axes.axhspan(0, reach, color=analysis.arms.colour(second), alpha=0.07, linewidth=0)
+    axes.axhspan(-reach, 0, color=analysis.arms.colour(first), alpha=0.07, linewidth=0)
     place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic", "ha": "right"}
     axes.text(0.98, 0.97, f"{text(second, 18)} ahead", va="top", **place)
     axes.text(0.98, 0.03, f"{text(first, 18)} ahead", va="bottom", **place)
-    _own_thresholds(material, axes)
+    _own_thresholds(analysis, axes)
     axes.set_xlim(grid[0], grid[-1])
     axes.set_ylim(-reach, reach)
-    axes.set_xlabel(f"threshold of {material.metric_words}")
+    axes.set_xlabel(f"threshold of {analysis.metric_words}")
     axes.set_ylabel("difference in percentage points")
     return figure

@@ -1,4 +1,4 @@
-"""How a report was made: study file, seed, versions, commit, hardware, time, and the commands that repeat it.
+"""The provenance of a report: study file, seed, versions, commit, hardware, time, and the commands that repeat it.
 
 Nothing here depends on when or where the page is written. The store's address, which may hold a password, is left out.
 """
@@ -13,8 +13,9 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from report.drawing.style import Numbers, text
+from report.document import Numbers
 from report.frames import StudyFrames
+from report.words import plural, spaced, text
 from robustness.optimize.ensembles import FROM_MEMBERS
 
 MAIN_PACKAGES = ("python", "robustness-study", "torch", "numpy", "pandas", "ray", "optuna")
@@ -22,7 +23,7 @@ MOST_ERRORS = 50
 
 
 @dataclass(frozen=True)
-class Making:
+class Provenance:
     """The last part of the page."""
 
     facts: tuple[tuple[str, str], ...]
@@ -32,11 +33,11 @@ class Making:
     errors: Numbers | None
 
 
-def how_it_was_made(frames: StudyFrames) -> Making:
-    """Everything a reader needs to make the results again."""
+def provenance(frames: StudyFrames) -> Provenance:
+    """Everything a reader needs to reproduce the results."""
     document = dict(frames.document)
     versions = {str(name): str(version) for name, version in (frames.provenance.get("versions") or {}).items()}
-    return Making(
+    return Provenance(
         facts=tuple((term, value) for term, value in _facts(frames, versions) if value),
         commands=_commands(frames),
         document=yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100),
@@ -46,9 +47,9 @@ def how_it_was_made(frames: StudyFrames) -> Making:
 
 
 def _facts(frames: StudyFrames, versions: dict[str, str]) -> list[tuple[str, str]]:
-    document, provenance = frames.document, frames.provenance
+    document, registered = frames.document, frames.provenance
     sampling, resources = document.get("sampling") or {}, document.get("resources") or {}
-    hardware = provenance.get("hardware") or {}
+    hardware = registered.get("hardware") or {}
     gpus = ", ".join(str(gpu) for gpu in hardware.get("gpus") or []) or "no GPU"
     machine = [hardware.get("processor"), f"{hardware.get('cores')} cores", _memory(hardware.get("memory")), gpus]
     devices = sorted({text(device, 60) for device in frames.trials["device"].dropna()})
@@ -57,19 +58,19 @@ def _facts(frames: StudyFrames, versions: dict[str, str]) -> list[tuple[str, str
     hours = float(frames.trials["seconds"].sum()) / 3600
     return [
         ("Study", frames.name),
-        ("Hash of the study", str(provenance.get("hash", ""))),
+        ("Hash of the study", str(registered.get("hash", ""))),
         ("Task", _pairs(document.get("task"))),
         ("Model", _pairs(document.get("model"))),
         ("Configurations", "" if document.get("search") else _pairs(sampling)),
         ("Search", _pairs({k: v for k, v in (document.get("search") or {}).items() if k not in ("spaces", "models")})),
         ("Final models", _pairs(document.get("finals"))),
-        ("Seed", str(provenance.get("seed"))),
+        ("Seed", str(registered.get("seed"))),
         ("Training", _pairs(document.get("training"))),
         ("Main versions", ", ".join(f"{name} {versions[name]}" for name in MAIN_PACKAGES if name in versions)),
-        ("Git commit", _commit(provenance.get("git_commit"))),
+        ("Git commit", _commit(registered.get("git_commit"))),
         ("Registered on", " · ".join(str(part) for part in (hardware.get("system"), *machine) if part)),
-        ("Ran on", f"{workers} worker{'s' * (workers != 1)}, {', '.join(devices)}" if devices else ""),
-        ("Registered", _moment(provenance.get("created"))),
+        ("Ran on", f"{plural(workers, 'worker')}, {', '.join(devices)}" if devices else ""),
+        ("Registered", _moment(registered.get("created"))),
         ("First trial began", "" if pd.isna(started) else _moment(started.timestamp())),
         ("Last trial ended", "" if pd.isna(ended) else _moment(ended.timestamp())),
         ("Time and cost", _cost(hours, resources) if hours else ""),
@@ -78,10 +79,10 @@ def _facts(frames: StudyFrames, versions: dict[str, str]) -> list[tuple[str, str
 
 def _cost(hours: float, resources: Any) -> str:
     cpu, gpu = resources.get("cpu", 1), resources.get("gpu", 0)
-    told = f"{hours:.2f} hours of trials, {hours * float(cpu):.2f} CPU core hours"
+    cost = f"{hours:.2f} hours of trials, {hours * float(cpu):.2f} CPU core hours"
     if isinstance(gpu, int | float) and gpu > 0:
-        told += f", {hours * gpu:.2f} GPU hours"
-    return told
+        cost += f", {hours * gpu:.2f} GPU hours"
+    return cost
 
 
 def _commands(frames: StudyFrames) -> tuple[str, ...]:
@@ -90,10 +91,10 @@ def _commands(frames: StudyFrames) -> tuple[str, ...]:
     return (f"robustness {run} {file}", f"robustness report {file}")
 
 
-def _memory(told: Any) -> str:
-    """`24682416 kB`, as Linux says it, in a shorter way."""
-    amount, _, unit = str(told or "").partition(" ")
-    return f"{int(amount) / 1e6:.1f} GB of memory" if unit == "kB" and amount.isdigit() else str(told or "")
+def _memory(size: Any) -> str:
+    """`24.7 GB of memory` for `24682416 kB`, as Linux writes it."""
+    amount, _, unit = str(size or "").partition(" ")
+    return f"{int(amount) / 1e6:.1f} GB of memory" if unit == "kB" and amount.isdigit() else str(size or "")
 
 
 def _commit(commit: str | None) -> str:
@@ -109,18 +110,18 @@ def _moment(seconds: float | None) -> str:
 def _pairs(mapping: Any) -> str:
     if not isinstance(mapping, dict):
         return ""
-    said = {name: value for name, value in mapping.items() if value is not None}
-    return ", ".join(str(value) if name == "name" else f"{name} {value}" for name, value in said.items())
+    known = {name: value for name, value in mapping.items() if value is not None}
+    return ", ".join(str(value) if name == "name" else f"{name} {value}" for name, value in known.items())
 
 
 def _errors(trials: pd.DataFrame) -> Numbers | None:
-    found = trials.dropna(subset=["error"])
-    if found.empty:
+    failed = trials.dropna(subset=["error"])
+    if failed.empty:
         return None
     rows = [
-        (f"{row.configuration}/{text(row.arm, 40)}", str(row.status).replace("_", " "), text(row.error, 300))
-        for row in found.head(MOST_ERRORS).itertuples()
+        (f"{row.configuration}/{text(row.arm, 40)}", spaced(row.status), text(row.error, 300))
+        for row in failed.head(MOST_ERRORS).itertuples()
     ]
-    if len(found) > MOST_ERRORS:
-        rows.append(("…", "", f"and {len(found) - MOST_ERRORS} more, all in the store"))
+    if len(failed) > MOST_ERRORS:
+        rows.append(("…", "", f"and {len(failed) - MOST_ERRORS} more, all in the store"))
     return Numbers(("Trial", "Status", "Error"), tuple(rows))

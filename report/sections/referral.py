@@ -1,33 +1,45 @@
-"""What final models know of their own errors: referral curves, and calibration as in the paper's figure."""
+"""Whether final models know their own errors: referral curves, and calibration as in the paper's figure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from report.drawing.style import INK, Numbers, Picture, Section, label_ends, panel, text
-from report.material import Material
-from report.sections.finals.section import interval
+from report.document import Numbers, Picture, Section
+from report.drawing.axes import label_ends
+from report.drawing.style import INK, panel
+from report.words import bracketed, minus, percent, text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
 
 
-def referral_section(material: Material) -> Section | None:
-    """The AUC of what is left by the fraction referred, with bands; None if no arm can refer."""
-    found = material.analysis.get("finals")
-    arms = {arm: each for arm, each in (found or {"arms": {}})["arms"].items() if len(_curve(each)[0]) > 1}
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """Referral and calibration of final models; none before any has been tested."""
+    finals = analysis.results.get("finals")
+    if finals:
+        yield from _referral(analysis, finals)
+        yield from _calibration(analysis, finals)
+
+
+def _referral(analysis: Analysis, finals: Mapping[str, Any]) -> Iterator[Section]:
+    """The AUC of the remaining pictures by the fraction referred, with bands; none if no arm can refer."""
+    arms = {arm: each for arm, each in finals["arms"].items() if len(_curve(each)[0]) > 1}
     if not arms:
-        return None
-    told = "; ".join(f"{text(arm, 60)} {_gain(each)}" for arm, each in arms.items())
+        return
+    gains = "; ".join(f"{text(arm, 60)} {_gain(each)}" for arm, each in arms.items())
     pictures = [
         Picture(
             "referral",
             "AUC by fraction referred",
-            f"The AUC of what is left after the most uncertain pictures were referred, a line for each arm: {told}.",
-            partial(_draw_together, material, arms),
+            f"The AUC of what is left after the most uncertain pictures were referred, a line for each arm: {gains}.",
+            partial(_draw_together, analysis, arms),
         )
     ]
     lowest, highest = _range(arms)
@@ -37,20 +49,20 @@ def referral_section(material: Material) -> Section | None:
                 f"referral-{place}",
                 f"AUC by fraction referred, {text(arm)}",
                 f"The AUC of {text(arm, 60)} with its 95 % band; the other arms as thin lines.",
-                partial(_draw_referral, material, arms, arm, (lowest, highest)),
+                partial(_draw_referral, analysis, arms, arm, (lowest, highest)),
             )
         )
     rows = [
-        (text(arm, 60), f"{100 * fraction:.0f} %", interval(*values))
+        (text(arm, 60), f"{percent(fraction)} %", minus(bracketed(*values)))
         for arm, each in arms.items()
         for fraction, *values in zip(
             *(each["referral"][key] for key in ("referred", "auc", "low", "high")), strict=True
         )
     ]
-    return Section(
+    yield Section(
         "referral",
         "Referring the uncertain",
-        f"The AUC from nothing to 30 % referred: {told}.",
+        f"The AUC from nothing to 30 % referred: {gains}.",
         tuple(pictures),
         Numbers(("Arm", "Referred", "AUC of the rest"), tuple(rows)),
         (
@@ -60,15 +72,14 @@ def referral_section(material: Material) -> Section | None:
     )
 
 
-def calibration_section(material: Material) -> Section | None:
-    """How often what was predicted came true, by predicted probability: the paper's figure; one panel for each arm."""
-    found = material.analysis.get("finals")
-    arms = {arm: each for arm, each in (found or {"arms": {}})["arms"].items() if each["calibration"]}
-    if not found or not arms:
-        return None
-    words = "the picture is positive" if found["classes"] == 2 else "the most probable class is right"
+def _calibration(analysis: Analysis, finals: Mapping[str, Any]) -> Iterator[Section]:
+    """How often predictions came true, by predicted probability: the paper's figure; one panel for each arm."""
+    arms = {arm: each for arm, each in finals["arms"].items() if each["calibration"]}
+    if not arms:
+        return
+    words = "the picture is positive" if finals["classes"] == 2 else "the most probable class is right"
     known = {arm: each["calibration_error"]["mean"] for arm, each in arms.items()}
-    told = ", ".join(f"{text(arm, 60)} {known[arm]:.3f}" for arm in sorted(known, key=lambda arm: known[arm]))
+    errors = ", ".join(f"{text(arm, 60)} {known[arm]:.3f}" for arm in sorted(known, key=lambda arm: known[arm]))
     pictures, rows = [], []
     for place, (arm, each) in enumerate(arms.items()):
         pictures.append(
@@ -77,7 +88,7 @@ def calibration_section(material: Material) -> Section | None:
                 f"Calibration of {text(arm)}",
                 f"In ten buckets of the probability that {words}: how often it was so, with 95 % intervals. The "
                 f"diagonal is perfect calibration; the calibration error is {known[arm]:.3f}.",
-                partial(_draw_calibration, material, arm, each["calibration"]),
+                partial(_draw_calibration, analysis, arm, each["calibration"]),
             )
         )
         rows += [
@@ -86,14 +97,14 @@ def calibration_section(material: Material) -> Section | None:
                 f"{bucket['lower']:.1f} to {bucket['lower'] + 0.1:.1f}",
                 str(bucket["count"]),
                 f"{bucket['probability']:.3f}",
-                interval(bucket["share"], bucket["low"], bucket["high"]),
+                minus(bracketed(bucket["share"], bucket["low"], bucket["high"])),
             )
             for bucket in each["calibration"]
         ]
-    return Section(
+    yield Section(
         "calibration",
         "Calibration",
-        f"Expected calibration error, from the best: {told}.",
+        f"Expected calibration error, from the best: {errors}.",
         tuple(pictures),
         Numbers(("Arm", "Bucket", "Predictions", "Mean probability", "Came true"), tuple(rows)),
         (
@@ -103,26 +114,26 @@ def calibration_section(material: Material) -> Section | None:
     )
 
 
-def _draw_together(material: Material, arms: Mapping[str, Mapping[str, Any]]) -> Figure:
+def _draw_together(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]]) -> Figure:
     figure, axes = panel()
     ends = {}
     for arm, each in arms.items():
         x, y = _curve(each)
-        axes.plot(x, y, color=material.arms.colour(arm), linestyle=material.arms.dash(arm), linewidth=1.8)
+        axes.plot(x, y, color=analysis.arms.colour(arm), linestyle=analysis.arms.dash(arm), linewidth=1.8)
         ends[arm] = (x[-1], y[-1])
     _label_referral(axes)
-    label_ends(axes, ends, material.arms)
+    label_ends(axes, ends, analysis.arms)
     return figure
 
 
 def _draw_referral(
-    material: Material, arms: Mapping[str, Mapping[str, Any]], arm: str, ends: tuple[float, float]
+    analysis: Analysis, arms: Mapping[str, Mapping[str, Any]], arm: str, ends: tuple[float, float]
 ) -> Figure:
     figure, axes = panel()
     for other, each in arms.items():
         if other != arm:
             axes.plot(*_curve(each), color=INK, linewidth=0.8, alpha=0.35)
-    colour = material.arms.colour(arm)
+    colour = analysis.arms.colour(arm)
     curve = arms[arm]["referral"]
     known = [place for place, low in enumerate(curve["low"]) if low is not None and curve["high"][place] is not None]
     if known:
@@ -131,7 +142,7 @@ def _draw_referral(
             *([curve[k][i] for i in known] for k in ("low", "high")),
         )
         axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(*_curve(arms[arm]), color=colour, linestyle=material.arms.dash(arm), linewidth=2.0)
+    axes.plot(*_curve(arms[arm]), color=colour, linestyle=analysis.arms.dash(arm), linewidth=2.0)
     axes.set_ylim(*ends)
     _label_referral(axes)
     return figure
@@ -143,9 +154,9 @@ def _label_referral(axes: Axes) -> None:
     axes.margins(x=0.02)
 
 
-def _draw_calibration(material: Material, arm: str, buckets: list[Mapping[str, Any]]) -> Figure:
+def _draw_calibration(analysis: Analysis, arm: str, buckets: list[Mapping[str, Any]]) -> Figure:
     figure, axes = panel(height=3.9)
-    colour = material.arms.colour(arm)
+    colour = analysis.arms.colour(arm)
     total = sum(bucket["count"] for bucket in buckets)
     centres = [bucket["lower"] + 0.05 for bucket in buckets]
     axes.bar(centres, [bucket["count"] / total for bucket in buckets], width=0.09, color=INK, alpha=0.18, linewidth=0)
@@ -153,7 +164,7 @@ def _draw_calibration(material: Material, arm: str, buckets: list[Mapping[str, A
     x = np.array([bucket["probability"] for bucket in buckets])
     y = np.array([bucket["share"] for bucket in buckets])
     errors = np.abs(np.array([[bucket["low"], bucket["high"]] for bucket in buckets]).T - y)
-    marker, dash = material.arms.marker(arm), material.arms.dash(arm)
+    marker, dash = analysis.arms.marker(arm), analysis.arms.dash(arm)
     axes.errorbar(
         x, y, errors, color=colour, marker=marker, markersize=5, linewidth=1.6, linestyle=dash, elinewidth=1.2
     )

@@ -1,44 +1,204 @@
-"""Regression: each arm's RMSE and log-likelihood on each data set, beside the reference's."""
+"""Regression: test RMSE and log-likelihood of each arm's winner on each data set, beside the reference's.
+
+A replicate is a split. An arm's winner on a data set is chosen on the first split by the study's metric, as the sweep
+chooses it. A reference has, under `figures`, `[mean, standard error]` for a measure, a data set and an arm.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
+import pandas as pd
 
-from report.drawing.style import INK, Numbers, Picture, Section, panel, text
-from report.material import Material
-from report.sections.continual_results import cell_words
+from report.document import Numbers, Picture, Section
+from report.drawing.style import INK, panel
+from report.frames import KEY, StudyFrames
+from report.judged_study import JudgedStudy
+from report.words import DASH, cell_words, plus_minus, text
+from robustness.statistics.means import mean_with_error
+from robustness.study.sections import Winners
+from robustness.sweep.winners import Place, Tried, choose
+from robustness.trial import TrialKey
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
+
+TRAINABLE = "regression"
+MEASURES = ("test_rmse", "test_log_likelihood")
+WITHIN = 2.0
+"""Standard errors."""
 
 
-def regression_section(material: Material) -> Section | None:
-    """The table of all sets and arms, and where there is a reference two pictures beside it."""
-    found = material.analysis.get("regression")
-    if not found or not any(entry["arms"] for entry in found["sets"].values()):
+def results(study: JudgedStudy) -> Mapping[str, Any] | None:
+    """The results of a study of regression; None for any other."""
+    frames = study.frames
+    if frames.document.get("trainable") != TRAINABLE:
         return None
+    winners = choose(_tried(frames), Winners(by="data_set", replicates=2))
+    measured = _measured(frames)
+    sets: dict[str, dict[str, Any]] = {}
+    for name in dict.fromkeys(str(value) for value in frames.configurations["data_set"]):
+        arms = {}
+        for arm in frames.arms:
+            key = winners.get(Place(arm, name))
+            rows = pd.DataFrame() if key is None else _rows(measured, key)
+            if key is not None and len(rows):
+                arms[arm] = _winner(frames, name, arm, key, rows)
+        sets[name] = {"arms": arms, "difference": _difference(frames, measured, winners, name)}
+    reference = frames.document.get("reference") or {}
+    label = reference.get("label", "the reference") if reference.get("figures") else None
+    return {
+        "sentences": _sentences(frames.arms, sets, label),
+        "alone": True,
+        "reference": label,
+        "within": WITHIN,
+        "sets": sets,
+    }
+
+
+def implied(rmse: float) -> float:
+    """The log-likelihood of a Gaussian whose scale is the RMSE: -1/2 log(2 pi e RMSE^2), the most that it allows."""
+    return -0.5 * math.log(2 * math.pi * math.e * rmse**2)
+
+
+def _tried(frames: StudyFrames) -> list[Tried]:
+    tried = []
+    for row in frames.trials.itertuples():
+        value = getattr(row, frames.rule)
+        counts = row.status == "finished" or (row.status == "diverged" and frames.rule == "best")
+        key = TrialKey(int(row.configuration), str(row.arm), int(row.replicate))  # type: ignore[arg-type]
+        drawn = {"data_set": str(frames.configurations.loc[key.configuration, "data_set"])}
+        tried.append(Tried(key, drawn, float(value) if counts else None))
+    return tried
+
+
+def _measured(frames: StudyFrames) -> pd.DataFrame:
+    """The measures of each finished trial at the epoch by which it is judged, or at its last without one."""
+    names = [name for name in MEASURES if name in frames.epochs]
+    trials = frames.trials.loc[frames.trials["status"] == "finished", [*KEY, f"{frames.rule}_epoch"]]
+    rows = frames.epochs[[*KEY, "epoch", *names]].merge(trials, on=KEY)
+    judged = rows[f"{frames.rule}_epoch"]
+    # Splits that choose nothing may have no validation rows.
+    last = rows.groupby(KEY)["epoch"].transform("max")
+    return rows[rows["epoch"] == judged.fillna(last)].reset_index(drop=True)
+
+
+def _rows(measured: pd.DataFrame, key: TrialKey) -> pd.DataFrame:
+    own = (measured["configuration"] == key.configuration) & (measured["arm"] == key.arm)
+    return measured[own].sort_values("replicate")
+
+
+def _winner(frames: StudyFrames, name: str, arm: str, key: TrialKey, rows: pd.DataFrame) -> dict[str, Any]:
+    drawn = frames.configurations.loc[key.configuration]
+    figures = (frames.document.get("reference") or {}).get("figures") or {}
+    winner: dict[str, Any] = {
+        "configuration": key.configuration,
+        "hyperparameters": {each: drawn[each] for each in frames.varied if each != "data_set"},
+        "splits": len(rows),
+    }
+    for measure in MEASURES:
+        theirs = ((figures.get(measure) or {}).get(name) or {}).get(arm)
+        values = rows[measure].to_numpy(dtype=float)
+        winner[measure] = mean_with_error(values) | _beside(
+            float(values.mean()), theirs, lower_is_better=measure == "test_rmse"
+        )
+    winner["implied"] = implied(winner["test_rmse"]["mean"])
+    theirs = winner["test_rmse"]["reference"]
+    winner["reference_implied"] = None if theirs is None else implied(theirs)
+    return winner
+
+
+def _beside(ours: float, theirs: list[float] | None, lower_is_better: bool) -> dict[str, Any]:
+    """The reference's figure and standard error, and whether ours is within two of its errors of it, or better."""
+    if theirs is None:
+        return {"reference": None, "reference_error": None, "within": None}
+    mean, error = (float(value) for value in theirs)
+    worse = ours - mean if lower_is_better else mean - ours
+    return {"reference": mean, "reference_error": error, "within": worse <= WITHIN * error}
+
+
+def _difference(
+    frames: StudyFrames, measured: pd.DataFrame, winners: Mapping[Place, TrialKey], name: str
+) -> dict[str, Any] | None:
+    """The RMSE of the first arm less that of the second, over the splits that both have; None without two of them."""
+    keys = [winners.get(Place(arm, name)) for arm in frames.arms[:2]]
+    if len(keys) < 2 or None in keys:
+        return None
+    first, second = (_rows(measured, key).set_index("replicate")["test_rmse"] for key in keys if key is not None)
+    differences = (first - second).dropna()
+    if len(differences) < 2:
+        return None
+    mean: dict[str, Any] = mean_with_error(differences.to_numpy())
+    decided = abs(mean["mean"]) > WITHIN * mean["standard_error"]
+    return {"arms": frames.arms[:2], "splits": len(differences), **mean, "decided": decided}
+
+
+def _sentences(arms: list[str], sets: Mapping[str, Mapping[str, Any]], label: str | None) -> list[str]:
+    whole = {name: entry for name, entry in sets.items() if set(entry["arms"]) == set(arms)}
+    if not whole:
+        return ["No data set has a result of every arm yet."]
+    sentences = []
+    beside = {
+        name: all(winner["test_rmse"]["within"] for winner in entry["arms"].values())
+        for name, entry in whole.items()
+        if all(winner["test_rmse"]["within"] is not None for winner in entry["arms"].values())
+    }
+    if beside:
+        others = [name for name, within in beside.items() if not within]
+        sentences.append(
+            f"On {len(beside) - len(others)} of {len(beside)} data sets the test RMSE of every arm is within two "
+            f"standard errors of that of {label}, or better" + (f"; not on {', '.join(others)}." if others else ".")
+        )
+    differences = {name: entry["difference"] for name, entry in whole.items() if entry["difference"]}
+    if differences:
+        better = {
+            arm: [name for name, d in differences.items() if d["decided"] and (d["mean"] > 0) == bool(place)]
+            for place, arm in enumerate(arms[:2])
+        }
+        parts = [f"{arm} is better on {', '.join(names)}" for arm, names in better.items() if names]
+        sentences.append(
+            f"By more than two standard errors of the paired difference over splits, {'; '.join(parts)}; "
+            f"on the other {len(differences) - sum(map(len, better.values()))} of {len(differences)} neither is."
+            if parts
+            else f"On none of {len(differences)} data sets do {arms[0]} and {arms[1]} differ by more than two standard "
+            "errors of the paired difference over splits."
+        )
+    return sentences or [f"{len(whole)} data sets have a result of every arm."]
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The table of all data sets and arms, and two pictures where there is a reference."""
+    regression = analysis.results.get("regression")
+    if not regression or not any(entry["arms"] for entry in regression["sets"].values()):
+        return
     pictures = []
-    if any(entry["test_rmse"]["reference"] for _, _, entry in _each(found)):
-        worse = [f"{name} {text(arm)}" for name, arm, entry in _each(found) if entry["test_rmse"]["within"] is False]
+    if any(entry["test_rmse"]["reference"] for _, _, entry in _each(regression)):
+        worse = [
+            f"{name} {text(arm)}" for name, arm, entry in _each(regression) if entry["test_rmse"]["within"] is False
+        ]
         pictures = [
             Picture(
                 "regression-rmse",
                 "RMSE against the reference's",
                 "Test RMSE over the reference's for each data set and arm, with two standard errors; more than two of "
                 f"the reference's above it: {', '.join(worse) or 'none'}.",
-                partial(_draw_rmse, material, found),
+                partial(_draw_rmse, analysis, regression),
             ),
             Picture(
                 "regression-likelihood",
                 "Log-likelihood against what the RMSE allows",
                 "Test log-likelihood against that of a Gaussian with the RMSE as its scale, for each data set and arm, "
                 "ours and the reference's; on the diagonal the two agree.",
-                partial(_draw_likelihood, material, found),
+                partial(_draw_likelihood, analysis, regression),
             ),
         ]
-    label = text(found["reference"] or "reference", 40)
+    label = text(regression["reference"] or "reference", 40)
     columns = (
         "Data set",
         "Arm",
@@ -59,55 +219,55 @@ def regression_section(material: Material) -> Section | None:
             cell_words(entry["hyperparameters"]),
             _figure(entry["test_rmse"]),
             _theirs(entry["test_rmse"]),
-            {True: "yes", False: "no", None: "–"}[entry["test_rmse"]["within"]],
+            {True: "yes", False: "no", None: DASH}[entry["test_rmse"]["within"]],
             _figure(entry["test_log_likelihood"]),
             _theirs(entry["test_log_likelihood"]),
             f"{entry['implied']:.2f}",
         )
-        for name, arm, entry in _each(found)
+        for name, arm, entry in _each(regression)
     )
-    gap = np.array([entry["test_log_likelihood"]["mean"] - entry["implied"] for _, _, entry in _each(found)])
+    gap = np.array([entry["test_log_likelihood"]["mean"] - entry["implied"] for _, _, entry in _each(regression)])
     reading = (
         f"Our log-likelihoods lie between {gap.min():+.2f} and {gap.max():+.2f} nats from what the RMSE allows; "
-        f"every mean is over {_splits(found)} splits, with its standard error."
+        f"every mean is over {_splits(regression)} splits, with its standard error."
     )
     notes = (
         "An arm's learning rate and batch size are chosen on the first split, for each data set.",
         "RMSE allows: the log-likelihood of a Gaussian whose scale is the RMSE; a figure far from it contradicts that.",
     )
-    return Section("regression", "Data set by data set", reading, tuple(pictures), Numbers(columns, rows), notes)
+    yield Section("regression", "Data set by data set", reading, tuple(pictures), Numbers(columns, rows), notes)
 
 
-def _each(found: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    for name, entry in found["sets"].items():
+def _each(regression: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for name, entry in regression["sets"].items():
         for arm, own in entry["arms"].items():
             yield name, arm, own
 
 
-def _splits(found: Mapping[str, Any]) -> str:
-    counts = sorted({entry["splits"] for _, _, entry in _each(found)})
+def _splits(regression: Mapping[str, Any]) -> str:
+    counts = sorted({entry["splits"] for _, _, entry in _each(regression)})
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
 def _figure(entry: Mapping[str, Any]) -> str:
     mean, error = entry["mean"], entry["standard_error"]
     digits = 4 if abs(mean) < 0.1 else 3 if abs(mean) < 1 else 2
-    return f"{mean:.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")
+    return plus_minus(mean, error, digits)
 
 
 def _theirs(entry: Mapping[str, Any]) -> str:
     if entry["reference"] is None:
-        return "–"
-    return f"{entry['reference']:.2f} ± {entry['reference_error']:.2f}"
+        return DASH
+    return plus_minus(entry["reference"], entry["reference_error"], 2)
 
 
-def _draw_rmse(material: Material, found: Mapping[str, Any]) -> Figure:
+def _draw_rmse(analysis: Analysis, regression: Mapping[str, Any]) -> Figure:
     figure, axes = panel(height=4.6)
-    names = list(found["sets"])
-    arms = material.arms.names
+    names = list(regression["sets"])
+    arms = analysis.arms.names
     for place, name in enumerate(names):
         for turn, arm in enumerate(arms):
-            entry = found["sets"][name]["arms"].get(arm)
+            entry = regression["sets"][name]["arms"].get(arm)
             if entry is None or not entry["test_rmse"]["reference"]:
                 continue
             figures = entry["test_rmse"]
@@ -118,9 +278,15 @@ def _draw_rmse(material: Material, found: Mapping[str, Any]) -> Figure:
             )
             ratio, error = figures["mean"] / theirs, 2 * (figures["standard_error"] or 0) / theirs
             axes.errorbar(
-                ratio, y, xerr=[[min(error, 0.9 * ratio)], [error]], color=material.arms.colour(arm),
-                marker=material.arms.marker(arm), markersize=5, linewidth=1.4, capsize=2,
-            )  # fmt: skip
+                ratio,
+                y,
+                xerr=[[min(error, 0.9 * ratio)], [error]],
+                color=analysis.arms.colour(arm),
+                marker=analysis.arms.marker(arm),
+                markersize=5,
+                linewidth=1.4,
+                capsize=2,
+            )
     axes.axvline(1, color=INK, linewidth=0.9)
     axes.set_xscale("log")
     ticks = [0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5]
@@ -132,17 +298,17 @@ def _draw_rmse(material: Material, found: Mapping[str, Any]) -> Figure:
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel("test RMSE over the reference's; below 1 is better")
     for arm in arms:
-        axes.plot([], [], color=material.arms.colour(arm), marker=material.arms.marker(arm), label=text(arm, 18))
+        axes.plot([], [], color=analysis.arms.colour(arm), marker=analysis.arms.marker(arm), label=text(arm, 18))
     axes.plot([], [], color=INK, alpha=0.25, linewidth=6, label="reference, ± 2 s.e.")
     figure.legend(loc="upper left", ncols=3, fontsize=9.5, handlelength=1.4, columnspacing=1.2)
     return figure
 
 
-def _draw_likelihood(material: Material, found: Mapping[str, Any]) -> Figure:
+def _draw_likelihood(analysis: Analysis, regression: Mapping[str, Any]) -> Figure:
     figure, axes = panel(height=4.6)
     seen: list[float] = []
-    for _, arm, entry in _each(found):
-        colour, marker = material.arms.colour(arm), material.arms.marker(arm)
+    for _, arm, entry in _each(regression):
+        colour, marker = analysis.arms.colour(arm), analysis.arms.marker(arm)
         ours = (entry["implied"], entry["test_log_likelihood"]["mean"])
         axes.plot(*ours, marker, color=colour, markersize=6)
         seen += ours
@@ -156,8 +322,8 @@ def _draw_likelihood(material: Material, found: Mapping[str, Any]) -> Figure:
     axes.set_ylim(*ends)
     axes.set_xlabel("what the RMSE allows, nats")
     axes.set_ylabel("test log-likelihood, nats")
-    for arm in material.arms.names:
-        colour, marker = material.arms.colour(arm), material.arms.marker(arm)
+    for arm in analysis.arms.names:
+        colour, marker = analysis.arms.colour(arm), analysis.arms.marker(arm)
         axes.plot([], [], marker, color=colour, label=text(arm, 18))
     axes.plot([], [], "o", color="none", markeredgecolor=INK, label="reference (hollow)")
     figure.legend(loc="upper left", ncols=3, fontsize=9.5, handlelength=1.0, columnspacing=1.2)

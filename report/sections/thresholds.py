@@ -1,67 +1,112 @@
-"""The threshold slider: what the page's script needs to judge every trial at any threshold.
+"""The thresholds of the study, the verdict at every other, and the sliders with which a reader chooses.
 
-A trial has learned nothing if its score is below the lower threshold (or at it, where that comes from untrained
-networks), and is good from the upper one on unless it has learned nothing: as in `report.judging`. A trial without any
+The page's script judges every trial at any threshold by the rule of `robustness.sweep.outcomes`. A trial without a
 score has learned nothing at every threshold; it is a null in the scores.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
-from report.comparison import Sample
-from report.drawing.style import text
-from report.material import Material
-from report.sections.outcomes import share
+from report.comparison import at_threshold, favoured, score_pairs
+from report.document import Section
+from report.judged_study import JudgedStudy
+from report.judging import OUTCOMES, own_scores
+from report.words import share_cell, text
 from robustness.statistics.proportions import LEVEL, effective_number
 
-OUTCOMES = ("learned_nothing", "good")
+if TYPE_CHECKING:
+    from report.analysis import Analysis
+
+CHOICES = 51
+"""Thresholds at which the verdict is tried."""
 
 
-def slider_data(material: Material, sample: Sample) -> dict[str, Any]:
-    """What the script reads: each arm's scores over complete pairs, and how sure a fraction of them is."""
-    pairs, epoch = material.pairs, material.epoch
-    raw = pairs[epoch].astype("float64")
-    if epoch == "last":
-        raw = raw.mask(pairs["status"] == "diverged")
+def results(study: JudgedStudy) -> dict[str, Any]:
+    """When a trial has learned nothing at each epoch, when it is good, and the verdict at other thresholds."""
+    return {
+        "learned_nothing": {
+            summary: {"value": judge.nothing, "inclusive": judge.inclusive, "known": judge.known, "why": judge.why}
+            for summary, judge in study.judges.items()
+        },
+        "good": {"at_least": study.judges[study.frames.rule].good},
+        "dependence": _dependence(study),
+    }
+
+
+def _dependence(study: JudgedStudy) -> list[dict[str, Any]]:
+    """For every two arms the primary outcome at other thresholds, and between which of them the verdict holds."""
+    frames, judge = study.frames, study.judges[study.frames.rule]
+    own = judge.good if frames.primary == "good" else judge.nothing
+    thresholds = sorted({*np.linspace(*study.score_range, CHOICES).tolist(), own})
+    dependence = []
+    for arms in frames.compared:
+        scores = score_pairs(study.planned, *arms, frames.rule)
+        if scores.empty:
+            continue
+        tried = []
+        for threshold in thresholds:
+            entry = at_threshold(scores, frames.primary, threshold, study.sample, judge.inclusive)
+            better = favoured(arms, entry["difference"], entry["p_value"], more_is_better=frames.primary == "good")
+            keys = ("threshold", "difference", "low", "high", "p_value")
+            tried.append({**{key: entry[key] for key in keys}, "favours": better})
+        if tried[0]["p_value"] is None:
+            continue
+        start = end = thresholds.index(own)
+        verdict = tried[start]["favours"]
+        while start > 0 and tried[start - 1]["favours"] == verdict:
+            start -= 1
+        while end + 1 < len(tried) and tried[end + 1]["favours"] == verdict:
+            end += 1
+        dependence.append(
+            {
+                "arms": list(arms),
+                "outcome": frames.primary,
+                "threshold": own,
+                "favours": verdict,
+                "holds_from": thresholds[start],
+                "holds_to": thresholds[end],
+                "favoured": sorted({str(entry["favours"]) for entry in tried if entry["favours"]}),
+                "at": tried,
+            }
+        )
+    return dependence
+
+
+def slider_data(analysis: Analysis) -> dict[str, Any]:
+    """The data of the page's script: each arm's scores over complete pairs, and the effective size of the sample."""
+    pairs, sample = analysis.pairs, analysis.study.sample
+    scores = own_scores(pairs, analysis.epoch)
     arms = []
-    for arm in material.arms.names:
-        own = raw[pairs["arm"] == arm]
+    for arm in analysis.arms.names:
+        own = scores[pairs["arm"] == arm].tolist()
         effective = effective_number(len(own), sample.population)
         wilson = not sample.replicated and len(own) > 0 and math.isfinite(effective)
-        scores = [None if math.isnan(score) else score for score in own.tolist()]
-        arms.append({"name": text(arm, 60), "scores": scores, "effective": effective if wilson else None})
-    limit = material.limits.learned_nothing[epoch]
+        values = [None if math.isnan(score) else score for score in own]
+        arms.append({"name": text(arm, 60), "scores": values, "effective": effective if wilson else None})
     return {
         "arms": arms,
-        "inclusive": limit.inclusive,
-        "levels": {"learned_nothing": limit.value, "good": material.good},
+        "inclusive": analysis.judge.inclusive,
+        "levels": {"learned_nothing": analysis.nothing, "good": analysis.good},
         "z": float(stats.norm.ppf((1 + LEVEL) / 2)),
     }
 
 
-def slider(material: Material, data: dict[str, Any]) -> dict[str, Any] | None:
-    """What the template shows before any script runs; None without a score."""
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The sliders, as they stand before any script runs; none without a score."""
+    data = slider_data(analysis)
     scores = [score for arm in data["arms"] for score in arm["scores"] if score is not None]
     if not scores:
-        return None
+        return
     levels = data["levels"]
     low = math.floor(100 * min([*scores, *levels.values()])) / 100
     high = math.ceil(100 * max([*scores, *levels.values()])) / 100
-    entries = material.outcomes(material.epoch)
     sign = "at most" if data["inclusive"] else "below"
-    rows = []
-    for place, arm in enumerate(material.arms.names):
-        row: dict[str, Any] = {"arm": text(arm, 60), "place": place}
-        for outcome in OUTCOMES:
-            entry = entries[arm][outcome]
-            width = f"{100 * entry['fraction']:.4g}" if entry["of"] else "0"
-            row[outcome] = {"text": share(entry), "width": width}
-        rows.append(row)
     controls = [
         {"outcome": "learned_nothing", "label": f"Learned nothing: {sign}"},
         {"outcome": "good", "label": "Good: at least"},
@@ -69,21 +114,32 @@ def slider(material: Material, data: dict[str, Any]) -> dict[str, Any] | None:
     for control in controls:
         level = levels[control["outcome"]]
         control |= {"value": repr(level), "shown": f"{level:.3f}"}
-    return {
-        "reading": _reading(material, data),
+    slider = {
         "low": f"{low:.2f}",
         "high": f"{max(high, low + 0.01):.2f}",
-        "epoch": material.epoch,
+        "epoch": analysis.epoch,
         "wilson": any(arm["effective"] is not None for arm in data["arms"]),
-        "rows": rows,
+        "rows": _rows(analysis),
         "controls": controls,
     }
+    yield Section("thresholds", "Choose your own thresholds", _reading(analysis, data), slider=slider)
 
 
-def _reading(material: Material, data: dict[str, Any]) -> str:
+def _rows(analysis: Analysis) -> list[dict[str, Any]]:
+    rows = []
+    for place, (arm, entries) in enumerate(analysis.outcomes(analysis.epoch).items()):
+        row: dict[str, Any] = {"arm": text(arm, 60), "place": place}
+        for outcome in OUTCOMES:
+            width = f"{100 * entries[outcome]['fraction']:.4g}" if entries[outcome]["of"] else "0"
+            row[outcome] = {"text": share_cell(entries[outcome]), "width": width}
+        rows.append(row)
+    return rows
+
+
+def _reading(analysis: Analysis, data: Mapping[str, Any]) -> str:
     """Over which thresholds the arm that the study's own threshold favours stays ahead."""
-    own = data["levels"][material.primary]
-    words = "learned nothing" if material.primary == "learned_nothing" else "was good"
+    own = data["levels"][analysis.primary]
+    words = "learned nothing" if analysis.primary == "learned_nothing" else "was good"
     if len(data["arms"]) != 2:
         return f"The study's own threshold of {own:.3f} for “{words}” is one choice among many; here is every other."
     first, second = (

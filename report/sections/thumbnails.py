@@ -1,39 +1,45 @@
 """Test pictures as thumbnails: those a final model is most uncertain of, and those it gets wrong most confidently.
 
-The pictures come from the task, where its data is at hand and fits the stored predictions; only bundled tasks are
-asked, since a store may come from elsewhere and writing a report runs nobody's code.
+The pictures come from the task, where its data is at hand and fits the stored predictions. Only bundled tasks are
+asked: a store may come from elsewhere, and writing a report must not run foreign code.
 """
 
 from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from report.drawing.style import Gallery, Section, Thumbnail, text
-from report.material import Material
+from report.document import Gallery, Section, Thumbnail
 from report.sections.finals.tested_models import FinalModel, Tested, arms_of, tested_models
+from report.words import text
 from robustness.errors import TaskError
+
+if TYPE_CHECKING:
+    from report.analysis import Analysis
 
 SHOWN = 6
 LONGEST = 96
 """Pixels of a thumbnail's longer side; smaller pictures stay as they are."""
 
 
-def thumbnails_section(material: Material) -> Section | None:
-    """The galleries for the arm with the highest AUC; None without a final model or without the pictures."""
-    found = material.analysis.get("finals")
-    tested = tested_models(material.frames)[0] if found else None
-    if not found or tested is None:
-        return None
-    ranked = sorted(found["arms"], key=lambda arm: -(found["arms"][arm]["auc"][0]["mean"] or 0.0))
-    chosen = next((arm for arm in ranked if found["arms"][arm]["refers"]), ranked[0])
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The galleries for the arm with the highest AUC; none without a final model or without the pictures."""
+    finals = analysis.results.get("finals")
+    tested = tested_models(analysis.frames)[0] if finals else None
+    if not finals or tested is None:
+        return
+    arms = finals["arms"]
+    ranked = sorted(arms, key=lambda arm: -(arms[arm]["auc"][0]["mean"] or 0.0))
+    chosen = next((arm for arm in ranked if arms[arm]["refers"]), ranked[0])
     model = arms_of(tested)[chosen][0]
-    pictures = _pictures(material, tested)
+    pictures = _pictures(analysis, tested)
     if pictures is None:
-        return None
+        return
     images, names = pictures
     right = model.mean.argmax(axis=1) == tested.labels
     confidence = model.mean.max(axis=1)
@@ -46,7 +52,7 @@ def thumbnails_section(material: Material) -> Section | None:
     galleries = [gallery("Most uncertain", uncertain), gallery("Wrong, and sure of it", wrong)]
     count = int((~right).sum())
     sure = f"; the surest of them gives {confidence[wrong[0]]:.2f} to the wrong class" if wrong else ""
-    return Section(
+    yield Section(
         "thumbnails",
         "Uncertain and wrong pictures",
         f"{text(chosen, 60)}, its first model, gets {count} of {len(right)} test pictures wrong{sure}.",
@@ -58,11 +64,11 @@ def thumbnails_section(material: Material) -> Section | None:
     )
 
 
-def _pictures(material: Material, tested: Tested) -> tuple[NDArray[np.uint8], tuple[str, ...] | None] | None:
+def _pictures(analysis: Analysis, tested: Tested) -> tuple[NDArray[np.uint8], tuple[str, ...] | None] | None:
     """The test split's images and names; None unless they are at hand and are those that were predicted."""
-    from robustness.tasks import TASKS, load_task
+    from robustness.tasks import TASKS, load_task  # only final models have pictures, and tasks may load torch
 
-    options = material.frames.document.get("task") or {}
+    options = analysis.frames.document.get("task") or {}
     if options.get("name") not in TASKS:
         return None
     try:
@@ -80,20 +86,20 @@ def _thumbnail(
 ) -> Thumbnail:
     label, taken = int(tested.labels[place]), int(model.mean[place].argmax())
     name = text(names[place], 40) if names else f"test picture {place}"
-    told = f"{_class(taken, tested.classes)} {model.mean[place, taken]:.2f}"
+    prediction = f"{_class(taken, tested.classes)} {model.mean[place, taken]:.2f}"
     lines = (
         name,
         f"label {_class(label, tested.classes)}",
-        f"says {told}",
+        f"says {prediction}",
         f"uncertainty {model.uncertainty[place]:.3f}",
     )
-    words = f"{name}: labelled {_class(label, tested.classes)}, taken as {told}"
+    words = f"{name}: labelled {_class(label, tested.classes)}, taken as {prediction}"
     return Thumbnail(data_url(images[place]), words, lines)
 
 
 def data_url(image: NDArray[np.uint8]) -> str:
     """A picture [height, width, channels] as the address of a small PNG or, where that is smaller, a JPEG."""
-    from PIL import Image
+    from PIL import Image  # only a page with thumbnails needs it
 
     pixels = np.ascontiguousarray(image[:, :, 0] if image.shape[2] == 1 else image)
     picture = Image.fromarray(pixels)

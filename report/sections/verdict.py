@@ -1,17 +1,14 @@
-"""The verdict in plain sentences, and the few lines that a sweep ends with."""
+"""The verdict in plain sentences, and the few lines with which a sweep ends."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
+from report.comparison import favoured
 from report.frames import StudyFrames
-from report.judging import OUTCOMES, of_the_plan
-from report.sections.own_results import stands_alone
-from report.words import SIGNIFICANT, p_words, percent, share
-from robustness.store import StudyStore
+from report.judging import OUTCOMES
+from report.words import has_interval, interval_words, made_positive, p_words, percent, plural, share
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -26,40 +23,35 @@ LEFT_OUT = {
 }
 
 
-def headline(study: StudyStore | StudyFrames | Analysis) -> str:
-    """What a study shows so far, in a few lines: the verdict, the other outcome, and what was left out."""
-    from report.analysis import Analysis, analyse  # imports this module
-
-    analysis = study if isinstance(study, Analysis) else analyse(study)
-    frames, results = analysis.frames, analysis.results
-    lines = list(results["verdict"])
-    left_out = _left_out(of_the_plan(analysis.judged, frames))
-    if stands_alone(results):
-        return "\n".join([*lines, *left_out])
+def headline(analysis: Analysis) -> str:
+    """The results of a study so far, in a few lines: the verdict, the other outcome, and the trials left out."""
+    sentences: list[str] = list(analysis.results["verdict"])
+    if analysis.alone:
+        return "\n".join([*sentences, *_left_out(analysis)])
+    frames = analysis.frames
     other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
-    known = {arm: counts for arm, counts in results["arms"].items() if counts["paired"]}
-    if known:
-        shares = _shares({arm: counts[other] for arm, counts in known.items()}, other, frames.stopped is None)
-        scores = ", ".join(f"{arm} {counts['best']:.3f}" for arm, counts in known.items() if counts["best"] is not None)
-        lines.append(f"{shares}; best {frames.metric}: {scores}.")
-    limit = analysis.limits.learned_nothing[frames.rule]
-    return "\n".join([*lines, *left_out, *([] if limit.known else [f"note: {limit.why}"])])
+    arms = {arm: entry for arm, entry in analysis.results["arms"].items() if entry["paired"]}
+    if arms:
+        shares = _shares({arm: entry[other] for arm, entry in arms.items()}, other, frames.stopped is None)
+        scores = ", ".join(f"{arm} {entry['best']:.3f}" for arm, entry in arms.items() if entry["best"] is not None)
+        sentences.append(f"{shares}; best {frames.metric}: {scores}.")
+    note = [] if analysis.judge.known else [f"note: {analysis.judge.why}"]
+    return "\n".join([*sentences, *_left_out(analysis), *note])
 
 
-def _left_out(judged: pd.DataFrame) -> list[str]:
+def _left_out(analysis: Analysis) -> list[str]:
     """A line for each reason for which trials do not count."""
-    counts = judged.loc[~judged["counted"], "reason"].value_counts()
+    planned = analysis.study.planned
+    counts = planned.loc[~planned["counted"], "reason"].value_counts()
     return [
-        f"left out: {counts[reason]} {'trial' if counts[reason] == 1 else 'trials'} {words}"
-        for reason, words in LEFT_OUT.items()
-        if reason in counts
+        f"left out: {plural(counts[reason], 'trial')} {words}" for reason, words in LEFT_OUT.items() if reason in counts
     ]
 
 
-def _shares(found: Mapping[str, Mapping[str, Any]], outcome: str, intervals: bool = True) -> str:
+def _shares(entries: Mapping[str, Mapping[str, Any]], outcome: str, intervals: bool = True) -> str:
     """`mfvi learned nothing in 9 of 12 (75 %, 95 % interval 47-91 %), radial in 2 of 12 (17 %, 5-45 %)`."""
     parts: list[str] = []
-    for arm, entry in found.items():
+    for arm, entry in entries.items():
         first = not parts
         words = f" {DID[outcome]}" if first else ""
         parts.append(f"{arm}{words} in {share(entry, '95 % interval ' if first else '', intervals)}")
@@ -67,11 +59,9 @@ def _shares(found: Mapping[str, Mapping[str, Any]], outcome: str, intervals: boo
 
 
 def decided(entry: Mapping[str, Any]) -> str | None:
-    """The arm for which the comparison speaks, at the 5 % level after Holm's correction; None if it is open."""
-    if entry["p_adjusted"] is None or entry["p_adjusted"] >= SIGNIFICANT or not entry["difference"]:
-        return None
-    more, less = entry["arms"] if entry["difference"] > 0 else reversed(entry["arms"])
-    return str(less if entry["outcome"] == "learned_nothing" else more)
+    """The arm that a comparison favours, at the 5 % level after Holm's correction; None if it is open."""
+    more_is_better = entry["outcome"] != "learned_nothing"
+    return favoured(entry["arms"], entry["difference"], entry["p_adjusted"], more_is_better=more_is_better)
 
 
 def verdict(
@@ -80,21 +70,21 @@ def verdict(
     """One or two plain sentences about the primary outcome at the study's epoch, with numbers."""
     main = [entry for entry in paired if entry["epoch"] == frames.rule and entry["outcome"] == frames.primary]
     if not main:
-        found = next(iter(arms.values()))
-        if not found["paired"]:
+        only = next(iter(arms.values()))
+        if not only["paired"]:
             return ["Nothing has finished yet, so there is nothing to say."]
         return [
-            f"{frames.arms[0]} {DID[frames.primary]} in {share(found[frames.primary])}; "
+            f"{frames.arms[0]} {DID[frames.primary]} in {share(only[frames.primary])}; "
             "there is no other arm to compare it with."
         ]
-    told = [entry for entry in main if entry["pairs"]]
-    if not told:
+    tested = [entry for entry in main if entry["pairs"]]
+    if not tested:
         return ["No pair is complete yet, so the arms cannot be compared."]
     if len(main) == 1:
         stopped = frames.stopped if frames.stopped and frames.stopped.get("outcome") == frames.primary else None
-        return _two_arms(told[0], arms, frames.primary, stopped)
-    sentences = _differences([entry for entry in told if decided(entry)], frames.primary)
-    open_pairs = [" and ".join(entry["arms"]) for entry in told if not decided(entry)]
+        return _two_arms(tested[0], arms, frames.primary, stopped)
+    sentences = _differences([entry for entry in tested if decided(entry)], frames.primary)
+    open_pairs = [" and ".join(entry["arms"]) for entry in tested if not decided(entry)]
     fractions = ", ".join(
         f"{arm} {percent(arms[arm][frames.primary]['fraction'])} %" for arm in frames.arms if arms[arm]["paired"]
     )
@@ -116,30 +106,32 @@ def _two_arms(
     if stopped is not None:
         return [shares, _stopped(stopped, outcome)]
     better = decided(entry)
-    points = _points(entry["difference"], entry["low"], entry["high"])
-    if str(entry["interval"]).startswith("none"):
-        points = f"{100 * abs(entry['difference']):.0f} points"
-    test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {_pairs(entry)}"
+    points = f"{_points(entry)} ({_ends(entry)})" if has_interval(entry) else _points(entry)
+    test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {plural(entry['pairs'], 'pair')}"
     if better is None:
         return [shares, f"That is a difference of {points}, which chance could explain: none is shown ({test})."]
     return [shares, f"{better} is the more robust arm by {points} ({test})."]
 
 
 def _stopped(note: Mapping[str, Any], outcome: str) -> str:
-    """What a sweep that ended on evidence may say: tests and intervals of a fixed sample do not hold for it."""
+    """The verdict of a sweep that ended on evidence, for which tests and intervals of a fixed sample do not hold."""
     more, less = note["arms"] if note["difference"] > 0 else reversed(note["arms"])
     better = less if outcome == "learned_nothing" else more
     sequence = f"{100 * (1 - note['level']):g} % confidence sequence"
     return (
-        f"{better} is the more robust arm by {_points(note['difference'], note['low'], note['high'], sequence)}: "
-        f"the sweep was ended on this evidence after {_pairs(note)}, by a rule that may look after every pair."
+        f"{better} is the more robust arm by {_points(note)} ({_ends(note, sequence)}): the sweep was ended on this "
+        f"evidence after {plural(note['pairs'], 'pair')}, by a rule that may look after every pair."
     )
 
 
-def _points(difference: float, low: float, high: float, name: str = "95 % interval") -> str:
-    """`42 points (95 % interval 14 to 74)`, seen from the side on which the difference is positive."""
-    ends = (low, high) if difference >= 0 else (-high, -low)
-    return f"{100 * abs(difference):.0f} points ({name} {100 * ends[0]:.0f} to {100 * ends[1]:.0f})"
+def _points(entry: Mapping[str, Any]) -> str:
+    return f"{percent(abs(entry['difference']))} points"
+
+
+def _ends(entry: Mapping[str, Any], name: str = "95 % interval") -> str:
+    """`95 % interval 14 to 74`, in points, seen from the side on which the difference is positive."""
+    _, low, high = made_positive(entry["difference"], entry["low"], entry["high"])
+    return interval_words(low, high, percent, name)
 
 
 def _differences(entries: Sequence[Mapping[str, Any]], outcome: str) -> list[str]:
@@ -148,10 +140,5 @@ def _differences(entries: Sequence[Mapping[str, Any]], outcome: str) -> list[str
     for entry in entries:
         first, second = entry["arms"]
         more, less = (first, second) if entry["difference"] > 0 else (second, first)
-        points = f"by {100 * abs(entry['difference']):.0f} points"
-        less_often.setdefault(more, []).append(f"{less} ({points}, {p_words(entry['p_adjusted'])})")
+        less_often.setdefault(more, []).append(f"{less} (by {_points(entry)}, {p_words(entry['p_adjusted'])})")
     return [f"{more} {DID[outcome]} more often than {', '.join(others)}" for more, others in less_often.items()]
-
-
-def _pairs(entry: Mapping[str, Any]) -> str:
-    return f"{entry['pairs']} {'pair' if entry['pairs'] == 1 else 'pairs'}"

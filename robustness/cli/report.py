@@ -9,6 +9,7 @@ from pathlib import Path
 from report.analysis import Analysis, analyse, as_json_text
 from report.exports import results_csv, write_parquet
 from report.frames import StudyFrames, load_frames
+from report.page import write_figures, write_report
 from robustness.cli import DONE
 from robustness.errors import RobustnessError, StudyFileError
 from robustness.store import Store, StudyStore, open_store
@@ -30,8 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             print(path)
     if arguments.figures:
-        from report.figures import write_figures  # matplotlib
-
         write_figures(study, Path(arguments.figures))
     return DONE
 
@@ -69,8 +68,6 @@ def _write(study: StudyFrames | Analysis, kind: str, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if kind == "html":
-            from report.page import write_report  # matplotlib: other formats do without it
-
             write_report(study, path)
         elif kind == "parquet" and isinstance(study, StudyFrames):
             write_parquet(study, path)

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from support.stores import AWKWARD
 
-from report.figures import make_material
-from report.material import Material
-from report.page import write_material
+from report.analysis import Analysis, analyse
+from report.page import write_report
 from robustness.store import open_store
 
 
@@ -20,7 +19,7 @@ from robustness.store import open_store
 class Written:
     """A study and its page."""
 
-    material: Material
+    analysis: Analysis
     page: Path
 
 
@@ -32,7 +31,7 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Written
     def written(name: str) -> Written:
         folder = tmp_path_factory.mktemp("awkward")
         with open_store(f"sqlite:///{folder / 'secret-folder.db'}") as store:
-            material = make_material(AWKWARD[name](store))
-        return Written(material, write_material(material, folder / "page.html"))
+            analysis = analyse(AWKWARD[name](store))
+        return Written(analysis, write_report(analysis, folder / "page.html"))
 
     return written

@@ -20,10 +20,11 @@ from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, typical, un
 from report.comparison import Sample, fraction
 from report.exports import results_csv
 from report.frames import StudyFrames, load_frames
-from report.judging import Threshold, judge, thresholds
+from report.judging import judge_trials
 from report.page import write_report
-from report.sections.outcomes import share
+from report.words import share_cell
 from robustness.store import open_store
+from robustness.sweep.outcomes import judges
 from robustness.tasks import load_task
 from robustness.trial import Trial
 
@@ -101,16 +102,15 @@ def shown(browser: Browser) -> dict[tuple[int, str], str]:
 
 def expected(frames: StudyFrames, nothing: float | None, good: float | None) -> dict[tuple[int, str], str]:
     """The fractions as the statistics give them for these thresholds."""
-    limits = thresholds(frames)
+    judging = judges(frames.document, frames.untrained)
     if nothing is not None:
-        at = {key: Threshold(nothing, each.inclusive, True, "") for key, each in limits.learned_nothing.items()}
-        limits = replace(limits, learned_nothing=at)
+        judging = {summary: replace(judge, nothing=nothing) for summary, judge in judging.items()}
     if good is not None:
-        limits = replace(limits, good=good)
-    judged = judge(frames, limits)
+        judging = {summary: replace(judge, good=good) for summary, judge in judging.items()}
+    judged = judge_trials(frames, judging)
     sample = Sample.of(frames)
     return {
-        (place, outcome): share(fraction(judged, arm, outcome, frames.rule, sample))
+        (place, outcome): share_cell(fraction(judged, arm, outcome, frames.rule, sample))
         for place, arm in enumerate(frames.arms)
         for outcome in ("learned_nothing", "good")
     }
@@ -335,5 +335,5 @@ def test_the_page_reads_without_javascript(awkward: Callable[[str], Any], folder
         file = folder / "plain" / "mixed.csv"
         plain.wait(lambda: file.exists() and not list(file.parent.glob("*.crdownload")))
     assert list(csv.reader(io.StringIO(file.read_text(encoding="utf-8")))) == list(
-        csv.reader(io.StringIO(results_csv(written.material.frames)))
+        csv.reader(io.StringIO(results_csv(written.analysis.frames)))
     )

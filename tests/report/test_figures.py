@@ -14,15 +14,16 @@ import pytest
 from matplotlib.axes import Axes
 from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, paper_like
 
-from report.drawing.style import ARM_COLOURS, Arms, Picture, drawing, panel, spread, text
+from report.analysis import Analysis, analyse
+from report.document import Picture
+from report.drawing.axes import spread
+from report.drawing.style import ARM_COLOURS, Arms, drawing, panel
 from report.drawing.svg import FONTS, INK, to_svg
-from report.figures import make_material, make_sections, write_figures
-from report.material import Material
-from report.sections.curves import MOST_CURVES, curves_section
+from report.page import write_figures
+from report.sections import curves, make_sections, outcomes, paired_tests, pairs
+from report.sections.curves import MOST_CURVES
 from report.sections.dynamics import choose_pair
-from report.sections.outcomes import outcomes_section
-from report.sections.paired_tests import paired_tests_section
-from report.sections.pairs import pairs_section
+from report.words import text
 from robustness.store import Store, open_store
 from robustness.trial import Trial
 
@@ -36,14 +37,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def twelve(tmp_path_factory: pytest.TempPathFactory) -> Material:
+def twelve(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     """Two arms, 12 pairs."""
     with open_store(f"sqlite:///{tmp_path_factory.mktemp('twelve') / 'store.db'}") as opened:
-        return make_material(fill(opened, made_study()))
+        return analyse(fill(opened, made_study()))
 
 
-def pictures(material: Material) -> list[Picture]:
-    return [picture for section in make_sections(material) for picture in section.pictures]
+def pictures(analysis: Analysis) -> list[Picture]:
+    return [picture for section in make_sections(analysis) for picture in section.pictures]
 
 
 def marks(axes: Axes) -> int:
@@ -57,13 +58,13 @@ def marks(axes: Axes) -> int:
 @pytest.mark.parametrize("name", AWKWARD)
 def test_no_picture_of_an_awkward_study_is_empty(awkward: Callable[[str], Any], name: str) -> None:
     with drawing():
-        for picture in pictures(awkward(name).material):
+        for picture in pictures(awkward(name).analysis):
             figure = picture.draw()
             assert figure.axes, picture.name
             assert all(marks(axes) > 0 for axes in figure.axes), picture.name
 
 
-def test_every_section_says_something_and_names_are_unique(twelve: Material) -> None:
+def test_every_section_says_something_and_names_are_unique(twelve: Analysis) -> None:
     sections = list(make_sections(twelve))
     assert all(section.reading.endswith(".") and "nan" not in section.reading.lower().split() for section in sections)
     assert all(section.numbers is None or section.numbers.rows for section in sections)
@@ -121,9 +122,8 @@ def test_every_id_is_the_figure_s_own_and_every_reference_has_a_target() -> None
         assert set(re.findall(r"url\(#([^)]+)\)", svg) + re.findall(r'href="#([^"]+)"', svg)) <= set(ids)
 
 
-def test_the_same_figure_gives_the_same_bytes(twelve: Material) -> None:
-    section = pairs_section(twelve)
-    assert section is not None
+def test_the_same_figure_gives_the_same_bytes(twelve: Analysis) -> None:
+    (section,) = pairs.sections(twelve)
     with drawing():
         first, second = (to_svg(section.pictures[0].draw(), "pairs", "t", "d") for _ in range(2))
     assert first == second
@@ -137,13 +137,12 @@ def test_an_arm_keeps_its_colour_and_eight_arms_have_eight() -> None:
     assert arms.dash(arms.names[8]) != arms.dash(arms.names[0])
 
 
-def test_the_bars_are_as_high_as_the_fractions(twelve: Material) -> None:
-    section = outcomes_section(twelve)
-    assert section is not None
+def test_the_bars_are_as_high_as_the_fractions(twelve: Analysis) -> None:
+    (section,) = outcomes.sections(twelve)
     with drawing():
         figure = next(picture for picture in section.pictures if picture.name == "outcomes-best").draw()
     heights = {round(patch.get_height(), 6) for patch in figure.axes[0].patches if patch.get_height() > 0}
-    paired = twelve.judged.loc[twelve.judged["paired"]]
+    paired = twelve.study.trials.loc[twelve.study.trials["paired"]]
     shares = {
         round(100 * float((own["outcome_best"] == outcome).mean()), 6)
         for _, own in paired.groupby("arm")
@@ -154,26 +153,24 @@ def test_the_bars_are_as_high_as_the_fractions(twelve: Material) -> None:
 
 
 def test_the_figures_of_the_reference_are_diamonds_and_the_picture_says_whose(store: Store) -> None:
-    material = make_material(paper_like(store, configurations=20, epochs=6))
-    section = outcomes_section(material)
-    assert section is not None
+    analysis = analyse(paper_like(store, configurations=20, epochs=6))
+    (section,) = outcomes.sections(analysis)
     with drawing():
         axes = section.pictures[0].draw().axes[0]
-    assert axes.get_xlabel() == f"◇ {material.reference_label}"
+    assert axes.get_xlabel() == f"◇ {analysis.reference_label}"
     diamonds = [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "D"]
     assert sorted(diamonds) == [11, 39, 44, 82]
 
 
-def test_the_chosen_pair_is_the_one_whose_arms_are_furthest_apart(twelve: Material) -> None:
+def test_the_chosen_pair_is_the_one_whose_arms_are_furthest_apart(twelve: Analysis) -> None:
     scores = twelve.pairs.pivot_table(index="configuration", columns="arm", values="score")
     furthest = (scores["mfvi"] - scores["radial"]).abs().idxmax()
     assert choose_pair(twelve) == (furthest, 0)
 
 
 def test_many_trials_are_thinned_and_the_report_says_so(store: Store) -> None:
-    material = make_material(fill(store, made_study(configurations=MOST_CURVES + 50, epochs=4)))
-    section = curves_section(material)
-    assert section is not None
+    analysis = analyse(fill(store, made_study(configurations=MOST_CURVES + 50, epochs=4)))
+    (section,) = curves.sections(analysis)
     assert any(str(MOST_CURVES) in note for note in section.notes)
     with drawing():
         figure = section.pictures[0].draw()
@@ -211,10 +208,10 @@ def test_figures_for_a_paper_are_svg_and_pdf_and_the_same_each_time(store: Store
 def test_markup_and_dollars_in_names_are_drawn_as_they_are(store: Store) -> None:
     from support.stores import renamed_arms
 
-    material = make_material(fill(store, renamed_arms(made_study(), "$x_", HOSTILE[0])))
+    analysis = analyse(fill(store, renamed_arms(made_study(), "$x_", HOSTILE[0])))
     with drawing():
         written = [
-            to_svg(picture.draw(), picture.name, picture.title, picture.description) for picture in pictures(material)
+            to_svg(picture.draw(), picture.name, picture.title, picture.description) for picture in pictures(analysis)
         ]
     assert any("$x_" in svg for svg in written)
     assert not any("<script" in svg for svg in written)
@@ -226,9 +223,8 @@ def test_the_paired_tests_are_tabled_with_their_counts_and_both_p_values(store: 
         lost = trial.configuration < {"mfvi": 9, "deterministic": 8, "radial": 0}[trial.method]
         return Made(scores=[0.5 if lost else 0.7] * epochs)
 
-    material = make_material(fill(store, made_study(arms=("mfvi", "radial", "deterministic")), make))
-    section = paired_tests_section(material)
-    assert section is not None
+    analysis = analyse(fill(store, made_study(arms=("mfvi", "radial", "deterministic")), make))
+    (section,) = paired_tests.sections(analysis)
     assert section.numbers is not None
     rows = {row[:2]: row[2:] for row in section.numbers.rows}
     assert len(rows) == 6
@@ -243,4 +239,4 @@ def test_the_paired_tests_are_tabled_with_their_counts_and_both_p_values(store: 
     )
     # Tests for a settled number of pairs say nothing of a sweep that was ended on its evidence.
     store.study("made").save_note("stopped", {"pairs": 12})
-    assert paired_tests_section(make_material(store.study("made"))) is None
+    assert list(paired_tests.sections(analyse(store.study("made")))) == []

@@ -9,9 +9,9 @@ import pytest
 from support.stores import AWKWARD, Made, fill, from_table, made_study, mixed, untrained_note
 
 from report.frames import TRIAL_COLUMNS, load_frames
-from report.judging import CHANCE, judge, thresholds
-from robustness.statistics.thresholds import upper_point
+from report.judged_study import JudgedStudy
 from robustness.store import Store, StudyStore, open_store
+from robustness.sweep.outcomes import CHANCE, Judge, judges, upper_point
 
 UNTRAINED = {"learned_nothing": {"no_better_than_untrained": 0.01, "below": None}}
 
@@ -23,8 +23,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def judged(study: StudyStore) -> pd.DataFrame:
-    frames = load_frames(study)
-    return judge(frames, thresholds(frames))
+    return JudgedStudy.of(load_frames(study)).trials
+
+
+def judge_at_best(study: StudyStore) -> Judge:
+    return judges(study.document(), study.note("untrained"))["best"]
 
 
 def trial(frame: pd.DataFrame, configuration: int, arm: str = "mfvi") -> pd.Series:
@@ -125,32 +128,30 @@ def test_no_better_than_untrained_includes_the_threshold_itself(store: Store) ->
 )
 def test_the_untrained_networks_note_is_read_in_every_form(store: Store, change: dict[str, object]) -> None:
     note = {**untrained_note(), **change}
-    limits = thresholds(load_frames(fill(store, made_study(outcomes=UNTRAINED), note=note)))
-    limit = limits.learned_nothing["best"]
-    assert limit.known
-    assert 0.58 <= limit.value <= 0.64
-    assert "200 untrained networks" in limit.why
+    judge = judge_at_best(fill(store, made_study(outcomes=UNTRAINED), note=note))
+    assert judge.known
+    assert 0.58 <= judge.nothing <= 0.64
+    assert "200 untrained networks" in judge.why
 
 
 def test_a_threshold_of_guesses_says_so(store: Store) -> None:
     outcomes = {"learned_nothing": {"no_better_than_guessing": 0.05, "below": None}}
     note = {**untrained_note(), "scores": [], "threshold": 0.61}
-    limit = thresholds(load_frames(fill(store, made_study(outcomes=outcomes), note=note))).learned_nothing["best"]
-    assert (limit.value, limit.inclusive, limit.known) == (0.61, True, True)
-    assert "95 % point of guesses" in limit.why
+    judge = judge_at_best(fill(store, made_study(outcomes=outcomes), note=note))
+    assert (judge.nothing, judge.inclusive, judge.known) == (0.61, True, True)
+    assert "95 % point of guesses" in judge.why
 
 
 def test_permutations_raise_the_threshold_but_never_lower_it(store: Store) -> None:
     note = {**untrained_note(), "threshold": None}
     alone = upper_point(note["scores"], 0.01)
     for permutation, expected in ((0.9, 0.9), (0.5, alone)):
-        frames = load_frames(
-            fill(store, made_study(f"p{permutation}", outcomes=UNTRAINED), note={**note, "permutation": permutation})
-        )
-        assert thresholds(frames).learned_nothing["best"].value == expected
+        study = made_study(f"p{permutation}", outcomes=UNTRAINED)
+        judge = judge_at_best(fill(store, study, note={**note, "permutation": permutation}))
+        assert judge.nothing == expected
 
 
 def test_without_the_note_the_report_says_that_the_threshold_is_not_known(store: Store) -> None:
-    limit = thresholds(load_frames(AWKWARD["unknown threshold"](store))).learned_nothing["best"]
-    assert (limit.value, limit.known) == (CHANCE, False)
-    assert "has not been found out yet" in limit.why
+    judge = judge_at_best(AWKWARD["unknown threshold"](store))
+    assert (judge.nothing, judge.known) == (CHANCE, False)
+    assert "has not been found out yet" in judge.why

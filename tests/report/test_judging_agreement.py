@@ -9,19 +9,17 @@ import pytest
 from support.stores import mixed, paper_like
 
 from report.frames import load_frames
-from report.judging import judge, thresholds
+from report.judged_study import JudgedStudy
 from robustness.store import StudyStore, open_store
-
-outcomes = pytest.importorskip("robustness.sweep.outcomes", reason="the sweep is not part of this tree yet")
+from robustness.sweep.outcomes import Judge
 
 
 @pytest.mark.parametrize("kind", ["mixed", "untrained"])
 def test_the_sweep_and_the_report_judge_a_trial_alike(tmp_path: Path, kind: str) -> None:
     with open_store(f"sqlite:///{tmp_path / 'made.db'}") as store:
         study: StudyStore = mixed(store) if kind == "mixed" else paper_like(store, configurations=12, epochs=6)
-        frames = load_frames(study)
-        judged = judge(frames, thresholds(frames))
-        sweeps = outcomes.Judge.of(study.document(), study.note("untrained"))
+        judged = JudgedStudy.of(load_frames(study)).trials
+        sweeps = Judge.of(study.document(), study.note("untrained"))
     for row in judged.itertuples():
         ours = None if pd.isna(row.outcome_best) else row.outcome_best
         assert ours == sweeps.outcome(row.status, None if pd.isna(row.best) else row.best), row

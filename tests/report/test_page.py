@@ -16,8 +16,8 @@ from urllib.parse import unquote
 import pytest
 from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, typical
 
+from report.analysis import analyse
 from report.exports import results_csv
-from report.figures import make_material
 from report.page import write_report
 from report.sections.verdict import verdict
 from robustness.store import Store, open_store
@@ -74,11 +74,11 @@ def twelve(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, list[str
         page = write_report(study, folder / "page.html").read_text(encoding="utf-8")
         again = write_report(study, folder / "again.html").read_text(encoding="utf-8")
         assert page == again, "the same store gives the same bytes"
-        material = make_material(study)
+        analysis = analyse(study)
         return (
             page,
             results_csv(study),
-            verdict(material.frames, material.analysis["arms"], material.analysis["paired"]),
+            verdict(analysis.frames, analysis.results["arms"], analysis.results["paired"]),
         )
 
 

@@ -1,1 +1,6 @@
-"""Final models: what the report says of them."""
+"""The final models of an optimised study, on the test set."""
+
+from report.sections.finals.performance import results
+from report.sections.finals.tables import sections
+
+__all__ = ["results", "sections"]

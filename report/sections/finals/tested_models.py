@@ -1,4 +1,4 @@
-"""Final models as the store has them: what each predicts for the test set, of those that are up to date."""
+"""The final models in the store that are up to date, with their predictions for the test set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.frames import StudyFrames
-from report.sections.search_results import search_results
+from report.sections.search.runs import searched_arms
 from robustness import metrics
 from robustness.optimize.ensembles import MEMBERS
 from robustness.trial import TrialKey
@@ -22,7 +22,7 @@ FROM_EPOCHS = ("seconds_per_epoch", "parameters", "chosen_epoch", "members")
 
 @dataclass(frozen=True, eq=False)
 class FinalModel:
-    """One model and what it says of the test set."""
+    """One model and its predictions for the test set."""
 
     key: TrialKey
     run: int
@@ -32,9 +32,9 @@ class FinalModel:
     uncertainty: NDArray[np.float64]
     """[n], the mutual information."""
     measures: Mapping[str, float]
-    """accuracy, nll, calibration_error and what training left: seconds_per_epoch, parameters, chosen_epoch; or NaN."""
+    """accuracy, nll, calibration_error and those of training: seconds_per_epoch, parameters, chosen_epoch; or NaN."""
     members: int | None
-    """Of an ensemble made of trained models: how many."""
+    """The number of trained models that an ensemble was made of; None for any other model."""
     made_of: str | None
     """The method of those models."""
 
@@ -54,9 +54,9 @@ class Tested:
     models: tuple[FinalModel, ...]
 
     def events(self, models: Sequence[FinalModel]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """What is predicted with a probability and whether it came true, [models, n] each.
+        """Whether each predicted event came true, and its probability, [models, n] each.
 
-        With two classes that the picture is positive, with more that the most probable class is the right one.
+        With two classes the event is that the picture is positive, with more that the most probable class is right.
         """
         means = np.stack([model.mean for model in models])
         if self.classes == 2:
@@ -66,16 +66,16 @@ class Tested:
 
 def arms_of(tested: Tested) -> dict[str, list[FinalModel]]:
     """The models of each arm."""
-    found: dict[str, list[FinalModel]] = {}
+    arms: dict[str, list[FinalModel]] = {}
     for model in tested.models:
-        found.setdefault(model.key.arm, []).append(model)
-    return found
+        arms.setdefault(model.key.arm, []).append(model)
+    return arms
 
 
 def tested_models(frames: StudyFrames) -> tuple[Tested | None, list[str]]:
     """The finished final models of each arm's winner, in the study's order of arms, and those that do not fit.
 
-    A model fits if it predicted the same pictures as the first one, as far as labels and patients tell.
+    A model fits if it predicted the same pictures as the first one, judging by labels and patients.
     """
     if not frames.predictions:
         return None, []
@@ -85,7 +85,7 @@ def tested_models(frames: StudyFrames) -> tuple[Tested | None, list[str]]:
     measures = _last_measures(frames)
     methods = {str(arm["label"]): str(arm["method"]) for arm in frames.document["arms"]}
     models: list[FinalModel] = []
-    strange: list[str] = []
+    foreign: list[str] = []
     first: Mapping[str, NDArray[np.int64]] | None = None
     shape: tuple[int, ...] = ()
     row: Any
@@ -96,18 +96,18 @@ def tested_models(frames: StudyFrames) -> tuple[Tested | None, list[str]]:
             if arrays is None or current.get(arm) != row.run:
                 continue
             if not {"labels", "patients", "probabilities"} <= set(arrays) or arrays["probabilities"].ndim != 3:
-                strange.append(str(key))
+                foreign.append(str(key))
                 continue
             if first is None:
                 first, shape = arrays, arrays["probabilities"].shape[1:]
             same = all(np.array_equal(first[name], arrays[name]) for name in ("labels", "patients"))
             if not same or arrays["probabilities"].shape[1:] != shape or len(arrays["labels"]) != shape[0]:
-                strange.append(str(key))
+                foreign.append(str(key))
                 continue
             models.append(_model(key, int(row.run), arrays, measures.get(key, {}), methods[arm]))
     if first is None or not models:
-        return None, strange
-    return Tested(first["labels"], first["patients"], shape[1], tuple(models)), strange
+        return None, foreign
+    return Tested(first["labels"], first["patients"], shape[1], tuple(models)), foreign
 
 
 def _model(
@@ -115,36 +115,36 @@ def _model(
 ) -> FinalModel:
     labels, draws = arrays["labels"], arrays["probabilities"]
     mean = metrics.predictive_mean(draws)
-    found = {
+    measures = {
         "accuracy": metrics.accuracy(labels, mean),
         "nll": metrics.nll(labels, mean),
         "calibration_error": metrics.expected_calibration_error(labels, mean),
         **{name: left.get(name, math.nan) for name in FROM_EPOCHS},
     }
-    members = None if math.isnan(found["members"]) else int(found["members"])
+    members = None if math.isnan(measures["members"]) else int(measures["members"])
     made_of = MEMBERS.get(method) if members else None
-    return FinalModel(key, run, mean, metrics.mutual_information(draws), found, members, made_of)
+    return FinalModel(key, run, mean, metrics.mutual_information(draws), measures, members, made_of)
 
 
 def _current_runs(frames: StudyFrames, finals: pd.DataFrame) -> dict[str, int]:
-    """For each arm the run, from 0, whose final models count: the winner, also where it was found after others.
+    """For each arm the run, from 0, whose final models count: the winner, even if earlier winners have models, too.
 
     An ensemble made of trained models goes by the winner of the arm that they are of.
     """
-    searched = (search_results(frames) or {"arms": {}})["arms"]
-    found = {arm: int(each["winner"]["number"]) - 1 for arm, each in searched.items() if each["winner"]}
+    searched = searched_arms(frames)
+    current = {arm: int(each["winner"]["number"]) - 1 for arm, each in searched.items() if each["winner"]}
     methods = {str(arm["label"]): str(arm["method"]) for arm in frames.document["arms"]}
     for arm in frames.arms:
         there = [int(run) for run in finals.loc[finals["arm"] == arm, "run"].unique()]
         if arm in searched or not there:
             continue
-        winners = {found[other] for other in found if methods[other] == MEMBERS.get(methods[arm])}
-        found[arm] = next((run for run in there if run in winners), there[-1])
-    return found
+        winners = {current[other] for other in current if methods[other] == MEMBERS.get(methods[arm])}
+        current[arm] = next((run for run in there if run in winners), there[-1])
+    return current
 
 
 def _last_measures(frames: StudyFrames) -> dict[TrialKey, dict[str, float]]:
-    """What the last epoch of each trial has of `FROM_EPOCHS`."""
+    """The measures of `FROM_EPOCHS` at the last epoch of each trial."""
     names = [name for name in FROM_EPOCHS if name in frames.epochs.columns]
     last = frames.epochs.drop_duplicates(["configuration", "arm", "replicate"], keep="last")
     return {

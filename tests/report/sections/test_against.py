@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from support.stores import Made, fill, made_study
 
+from report.analysis import analyse
 from report.drawing.style import drawing
-from report.figures import make_material
-from report.sections.against import against_section
+from report.sections import against
 from robustness.errors import StudyFileError
 from robustness.statistics.paired import mcnemar
 from robustness.store import open_store
@@ -28,13 +28,12 @@ def _made(trial: Trial, epochs: int) -> Made:
 def test_only_comparisons_with_the_named_arm_are_made_and_corrected_for(tmp_path: Path) -> None:
     study = replace(made_study(arms=ARMS, configurations=20), compare_with="mfvi")
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        material = make_material(fill(store, study, _made))
-    main = [e for e in material.analysis["paired"] if e["outcome"] == "learned_nothing" and e["epoch"] == "best"]
+        analysis = analyse(fill(store, study, _made))
+    main = [e for e in analysis.results["paired"] if e["outcome"] == "learned_nothing" and e["epoch"] == "best"]
     assert [entry["arms"] for entry in main] == [["mfvi", "radial"], ["mfvi", "mfvi_scaled"], ["mfvi", "mc_dropout"]]
     assert [entry["p_adjusted"] for entry in main] == pytest.approx([3 * mcnemar(10, 0), 1.0, 1.0])
-    assert {tuple(entry["arms"]) for entry in material.analysis["scores"]} == {tuple(entry["arms"]) for entry in main}
-    section = against_section(material)
-    assert section is not None
+    assert {tuple(entry["arms"]) for entry in analysis.results["scores"]} == {tuple(entry["arms"]) for entry in main}
+    (section,) = against.sections(analysis)
     assert section.title == "Each against mfvi"
     assert "radial (-50 points" in section.reading
     assert "mc_dropout" not in section.reading
@@ -47,12 +46,12 @@ def test_only_comparisons_with_the_named_arm_are_made_and_corrected_for(tmp_path
 
 def test_scores_are_corrected_over_every_two_arms_where_no_arm_is_named(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        material = make_material(fill(store, made_study(arms=ARMS, configurations=20), _made))
-    scores = [entry for entry in material.analysis["scores"] if entry["epoch"] == "best"]
+        analysis = analyse(fill(store, made_study(arms=ARMS, configurations=20), _made))
+    scores = [entry for entry in analysis.results["scores"] if entry["epoch"] == "best"]
     assert len(scores) == 6
     smallest = min(entry["p_value"] for entry in scores)
     assert min(entry["p_adjusted"] for entry in scores) == pytest.approx(6 * smallest)
-    assert against_section(material) is None
+    assert list(against.sections(analysis)) == []
 
 
 def test_the_named_arm_decides_no_result_and_must_be_one_of_the_study() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.stores import Made, fill, made_study
 
-from report.figures import make_material
+from report.analysis import analyse
 from report.sections.cautions import cautions
 from robustness.store import Store, open_store
 from robustness.trial import Trial
@@ -28,7 +28,7 @@ def told(store: Store, scores: Mapping[str, tuple[float, float]]) -> list[str]:
         return Made(scores=[best] * (epochs - 1) + [last])
 
     study = made_study(arms=tuple(scores), configurations=40, epochs=4)
-    return cautions(make_material(fill(store, study, make)))
+    return cautions(analyse(fill(store, study, make)))
 
 
 def test_a_sound_study_has_none(store: Store) -> None:

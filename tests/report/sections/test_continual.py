@@ -10,11 +10,11 @@ import pytest
 import yaml
 from support.files import write_idx_files
 
-from report.figures import make_material
+from report.analysis import Analysis, analyse
 from report.frames import load_frames
-from report.material import Material
+from report.judged_study import JudgedStudy
 from report.page import render
-from report.sections.continual_results import continual
+from report.sections import continual
 from report.sections.verdict import headline
 from robustness.cli import main
 from robustness.store import open_store
@@ -53,20 +53,20 @@ def study_file(folder: Path, heads: int = 3, **changes: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Material]:
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analysis]:
     """A grid of four cells, whose winners have three replicates."""
     folder = write_idx_files(tmp_path_factory.mktemp("sequence"))
     url = f"sqlite:///{folder / 'store.db'}"
     path = study_file(folder, winners={"replicates": 3})
     assert main(["sweep", str(path), "--store", url, "--inline", "--quiet", "--no-report"]) == 0
     with open_store(url) as store:
-        yield make_material(store.study("sequence"))
+        yield analyse(store.study("sequence"))
 
 
-def test_each_arm_is_shown_at_the_cell_with_the_best_validation_accuracy(learned: Material) -> None:
+def test_each_arm_is_shown_at_the_cell_with_the_best_validation_accuracy(learned: Analysis) -> None:
     epochs = learned.frames.epochs
     last = epochs[(epochs["epoch"] == 3) & (epochs["replicate"] == 0)]
-    for arm, found in learned.analysis["continual"]["arms"].items():
+    for arm, found in learned.results["continual"]["arms"].items():
         own = last[last["arm"] == arm].set_index("configuration")
         best = max(sorted(own.index), key=lambda number: own.loc[number, "validation_accuracy"])
         assert found["configuration"] == best
@@ -76,9 +76,9 @@ def test_each_arm_is_shown_at_the_cell_with_the_best_validation_accuracy(learned
             assert cell["trials"] == 1
 
 
-def test_the_best_cell_has_means_and_standard_errors_over_its_replicates(learned: Material) -> None:
+def test_the_best_cell_has_means_and_standard_errors_over_its_replicates(learned: Analysis) -> None:
     epochs = learned.frames.epochs
-    for arm, found in learned.analysis["continual"]["arms"].items():
+    for arm, found in learned.results["continual"]["arms"].items():
         own = epochs[(epochs["arm"] == arm) & (epochs["configuration"] == found["configuration"])]
         final = own[own["epoch"] == 3]
         assert found["trials"] == len(final) == 3
@@ -92,8 +92,8 @@ def test_the_best_cell_has_means_and_standard_errors_over_its_replicates(learned
                 assert found["after"][after - 1][task - 1] == pytest.approx(expected)
 
 
-def test_the_sentences_stand_in_the_place_of_fractions(learned: Material) -> None:
-    sentences = learned.analysis["verdict"]
+def test_the_sentences_stand_in_the_place_of_fractions(learned: Analysis) -> None:
+    sentences = learned.results["verdict"]
     assert len(sentences) == 2
     assert "Test accuracy after the third task" in sentences[0]
     assert "The first task's accuracy by then: mfvi" in sentences[1]
@@ -109,8 +109,8 @@ def test_before_a_trial_has_ended_the_report_says_so(tmp_path: Path) -> None:
     study = load_study(str(study_file(write_idx_files(tmp_path))))
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         registered = store.register(study, make_plan(study))
-        assert headline(registered) == "No trial has learned all of its tasks yet."
-        assert 'id="continual"' not in render(make_material(registered))
+        assert headline(analyse(registered)) == "No trial has learned all of its tasks yet."
+        assert 'id="continual"' not in render(analyse(registered))
 
 
 def test_one_task_and_one_cell_have_nothing_to_forget(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_one_task_and_one_cell_have_nothing_to_forget(tmp_path: Path) -> None:
     assert main(["sweep", str(path), "--store", url, "--inline", "--quiet", "--no-report"]) == 0
     with open_store(url) as store:
         frames = load_frames(store.study("sequence"))
-        page = render(make_material(store.study("sequence")))
-    found = continual(frames)
+        page = render(analyse(store.study("sequence")))
+    found = continual.results(JudgedStudy.of(frames))
     assert found is not None
     assert found["arms"]["radial"]["after"] == [[pytest.approx(found["arms"]["radial"]["test_accuracy"]["mean"])]]
     assert 'id="continual"' in page

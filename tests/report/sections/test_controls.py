@@ -8,12 +8,13 @@ import pytest
 from scipy import stats
 from support.stores import Made, fill, made_study
 
+from report.analysis import analyse
 from report.drawing.differences import Row, draw_differences
 from report.drawing.style import drawing
-from report.figures import make_material
 from report.frames import StudyFrames, load_frames
-from report.sections.controls import controls_section
-from report.sections.controls_results import STEPS, controls
+from report.judged_study import JudgedStudy
+from report.sections import controls
+from report.sections.controls import STEPS
 from robustness.store import open_store
 from robustness.trial import Trial
 
@@ -34,7 +35,7 @@ def frames(tmp_path: Path) -> StudyFrames:
 
 
 def test_the_steps_add_up_to_the_whole_in_the_outcome_and_in_the_score(frames: StudyFrames) -> None:
-    found = controls(frames)
+    found = controls.results(JudgedStudy.of(frames))
     assert found is not None
     assert [step["step"] for step in found["steps"]] == list(STEPS)
     for key in ("primary", "score"):
@@ -47,7 +48,7 @@ def test_the_steps_add_up_to_the_whole_in_the_outcome_and_in_the_score(frames: S
 
 
 def test_p_values_are_holms_over_all_six_pairs(frames: StudyFrames) -> None:
-    found = controls(frames)
+    found = controls.results(JudgedStudy.of(frames))
     assert found is not None
     fails = dict(zip(ARMS, (18, 4, 4, 5), strict=True))
     raw: dict[tuple[str, str], float] = {}
@@ -66,7 +67,7 @@ def test_p_values_are_holms_over_all_six_pairs(frames: StudyFrames) -> None:
 
 
 def test_what_is_shown_is_said_plainly_even_if_it_does_not_flatter_radial(frames: StudyFrames) -> None:
-    found = controls(frames)
+    found = controls.results(JudgedStudy.of(frames))
     assert found is not None
     whole, _, plainly = found["sentences"]
     shares = {arm: found["shares"][arm]["fraction"] for arm in found["whole"]["arms"]}
@@ -85,18 +86,18 @@ def test_what_is_shown_is_said_plainly_even_if_it_does_not_flatter_radial(frames
 
 
 def test_a_study_with_the_four_arms_has_the_section_and_others_have_not(frames: StudyFrames, tmp_path: Path) -> None:
-    material = make_material(frames)
-    section = controls_section(material)
-    assert section is not None
+    analysis = analyse(frames)
+    (section,) = controls.sections(analysis)
     with drawing():
         assert [len(picture.draw().axes) for picture in section.pictures] == [1, 1]
     assert section.numbers is not None
     assert len(section.numbers.rows) == 6
-    assert material.analysis["verdict"][: len(material.analysis["controls"]["sentences"])] == list(
-        material.analysis["controls"]["sentences"]
+    assert analysis.results["verdict"][: len(analysis.results["controls"]["sentences"])] == list(
+        analysis.results["controls"]["sentences"]
     )
     with open_store(f"sqlite:///{tmp_path / 'other.db'}") as store:
-        assert controls(load_frames(fill(store, made_study(arms=ARMS[:3])))) is None
+        other = load_frames(fill(store, made_study(arms=ARMS[:3])))
+        assert controls.results(JudgedStudy.of(other)) is None
 
 
 def test_without_a_complete_pair_there_is_one_sentence_and_no_section(tmp_path: Path) -> None:
@@ -104,9 +105,9 @@ def test_without_a_complete_pair_there_is_one_sentence_and_no_section(tmp_path: 
         return _made(trial, epochs) if trial.arm == "mfvi" else None
 
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        material = make_material(fill(store, made_study(arms=ARMS), only_mfvi))
-    assert "cannot be told apart" in material.analysis["verdict"][0]
-    assert controls_section(material) is None
+        analysis = analyse(fill(store, made_study(arms=ARMS), only_mfvi))
+    assert "cannot be told apart" in analysis.results["verdict"][0]
+    assert list(controls.sections(analysis)) == []
 
 
 def test_the_number_of_a_small_difference_stands_beside_the_line_at_zero() -> None:

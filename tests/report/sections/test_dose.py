@@ -10,11 +10,13 @@ import pytest
 from scipy import stats
 from support.stores import Made, fill, made_study
 
+from report.analysis import analyse
 from report.drawing.style import drawing
-from report.figures import make_material
 from report.frames import StudyFrames, load_frames
-from report.sections.dose import dose_section
-from report.sections.dose_results import dose, find_dose, student_interval
+from report.judged_study import JudgedStudy
+from report.sections import dose
+from report.sections.dose import find_dose
+from robustness.statistics.means import student_interval
 from robustness.store import open_store
 from robustness.study.arms import Arm
 from robustness.study.loading import load_study
@@ -38,7 +40,7 @@ def frames(tmp_path: Path) -> StudyFrames:
 
 
 def test_each_number_of_samples_is_a_line_over_ten_seeds(frames: StudyFrames) -> None:
-    found = dose(frames)
+    found = dose.results(JudgedStudy.of(frames))
     assert found is not None
     assert (found["method"], found["option"], found["by"]) == ("mfvi_truncated", "threshold", "variational_samples")
     assert [line["value"] for line in found["lines"]] == [1, 2, 4]
@@ -51,7 +53,7 @@ def test_each_number_of_samples_is_a_line_over_ten_seeds(frames: StudyFrames) ->
 
 
 def test_differences_are_paired_by_seed_and_corrected_over_all(frames: StudyFrames) -> None:
-    found = dose(frames)
+    found = dose.results(JudgedStudy.of(frames))
     assert found is not None
     assert len(found["differences"]) == 12
     wide = frames.trials.pivot_table(index=["configuration", "replicate"], columns="arm", values="last")
@@ -69,24 +71,23 @@ def test_differences_are_paired_by_seed_and_corrected_over_all(frames: StudyFram
 
 
 def test_the_figure_has_dotted_lines_for_the_arms_without(frames: StudyFrames) -> None:
-    material = make_material(frames)
-    section = dose_section(material)
-    assert section is not None
+    analysis = analyse(frames)
+    (section,) = dose.sections(analysis)
     with drawing():
         axes = section.pictures[0].draw().axes[0]
-    means = [line["without"][0]["mean"] for line in material.analysis["dose"]["lines"]]
+    means = [line["without"][0]["mean"] for line in analysis.results["dose"]["lines"]]
     level = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linestyle() not in {"-", "None"}]
     assert level == pytest.approx(means)
     assert section.numbers is not None
     assert len(section.numbers.rows) == 12
-    assert material.analysis["verdict"] == material.analysis["dose"]["sentences"]
+    assert analysis.results["verdict"] == analysis.results["dose"]["sentences"]
 
 
 def test_where_configurations_vary_in_more_they_are_the_unit(tmp_path: Path) -> None:
     arms = [Arm("mfvi", "mfvi"), *(Arm(f"kl {w:g}", "radial", {"kl_weight": w}) for w in (1.0, 0.01, 0.1))]
     study = replace(made_study(configurations=8), arms=tuple(arms))
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        found = dose(load_frames(fill(store, study)))
+        found = dose.results(JudgedStudy.of(load_frames(fill(store, study))))
     assert found is not None
     assert (found["option"], found["by"], found["unit"], found["alone"]) == ("kl_weight", None, "configuration", False)
     assert [entry["dose"] for entry in found["lines"][0]["doses"]] == [0.01, 0.1, 1.0]

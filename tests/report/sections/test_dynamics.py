@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.stores import fill, made_study
 
+from report.analysis import analyse
 from report.drawing.style import drawing
-from report.figures import make_material
 from report.frames import StudyFrames, load_frames
-from report.sections.dynamics import dynamics_section
-from report.sections.dynamics_results import turns
+from report.judged_study import JudgedStudy
+from report.sections import dynamics
 from robustness.store import open_store
 
 
@@ -35,7 +35,7 @@ def frames(tmp_path: Path) -> StudyFrames:
 
 
 def test_the_turns_of_each_arm_are_found_and_told(frames: StudyFrames) -> None:
-    found = turns(frames)
+    found = dynamics.results(JudgedStudy.of(frames))
     assert found is not None
     assert found["alone"]
     mfvi, radial = found["arms"]["mfvi"], found["arms"]["radial"]
@@ -51,13 +51,12 @@ def test_the_turns_of_each_arm_are_found_and_told(frames: StudyFrames) -> None:
 
 
 def test_the_page_opens_with_the_turns_and_its_figures_mark_them(frames: StudyFrames) -> None:
-    material = make_material(frames)
-    assert material.analysis["verdict"] == material.analysis["turns"]["sentences"]
-    section = dynamics_section(material)
-    assert section is not None
+    analysis = analyse(frames)
+    assert analysis.results["verdict"] == analysis.results["turns"]["sentences"]
+    (section,) = dynamics.sections(analysis)
     assert section.reading.startswith("mfvi: training AUC turns down after epoch")
     shown = {picture.title: picture for picture in section.pictures}
-    epoch = material.analysis["turns"]["arms"]["mfvi"]["train_auc"]["epoch"]
+    epoch = analysis.results["turns"]["arms"]["mfvi"]["train_auc"]["epoch"]
     assert f"mfvi turns after epoch {epoch:g}" in shown["Training AUC"].description
     assert "turns after" not in shown["KL term of the loss"].description
     with drawing():
@@ -68,4 +67,5 @@ def test_the_page_opens_with_the_turns_and_its_figures_mark_them(frames: StudyFr
 
 def test_a_study_without_enough_gradient_noise_is_not_looked_at(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        assert turns(load_frames(fill(store, made_study(configurations=2)))) is None
+        read = load_frames(fill(store, made_study(configurations=2)))
+        assert dynamics.results(JudgedStudy.of(read)) is None

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from support.searches import PAPER, fill_search, made_predictions, made_search, write_run
 from support.stores import HOSTILE, renamed_arms
 
-from report.analysis import as_json_text
-from report.figures import make_material
-from report.material import Material
+from report.analysis import Analysis, analyse, as_json_text
 from report.page import render
 from robustness import metrics
 from robustness.optimize.search import NOTHING, trial_of
@@ -33,7 +31,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Material:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     """Two arms with two models each, an arm without uncertainty and an ensemble made of it."""
 
     def predictions(arm: str, replicate: int) -> dict[str, NDArray[Any]]:
@@ -41,11 +39,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Material:
 
     study = made_search(arms=["mfvi", "radial", "deterministic", "deep_ensemble"])
     with open_store(f"sqlite:///{tmp_path_factory.mktemp('made') / 'store.db'}") as opened:
-        return make_material(fill_search(opened, study, predictions=predictions))
+        return analyse(fill_search(opened, study, predictions=predictions))
 
 
-def test_an_arms_figures_are_the_means_of_its_models_own(made: Material) -> None:
-    found = made.analysis["finals"]
+def test_an_arms_figures_are_the_means_of_its_models_own(made: Analysis) -> None:
+    found = made.results["finals"]
     assert list(found["arms"]) == ["mfvi", "radial", "deterministic", "deep_ensemble"]
     for arm in ("mfvi", "radial"):
         each = found["arms"][arm]
@@ -66,19 +64,19 @@ def test_an_arms_figures_are_the_means_of_its_models_own(made: Material) -> None
     assert (found["pictures"], found["patients"]) == (60, 30)
 
 
-def test_the_curves_run_through_the_tables_figures_inside_their_bands(made: Material) -> None:
-    for each in made.analysis["finals"]["arms"].values():
+def test_the_curves_run_through_the_tables_figures_inside_their_bands(made: Analysis) -> None:
+    for each in made.results["finals"]["arms"].values():
         curve = dict(zip(each["referral"]["referred"], each["referral"]["auc"], strict=True))
         assert [curve[entry["referred"]] for entry in each["auc"]] == [entry["mean"] for entry in each["auc"]]
         for value, low, high in zip(*(each["referral"][key] for key in ("auc", "low", "high")), strict=True):
             assert value is None or low <= value <= high
 
 
-def test_one_network_without_draws_can_refer_nothing(made: Material) -> None:
-    each = made.analysis["finals"]["arms"]["deterministic"]
+def test_one_network_without_draws_can_refer_nothing(made: Analysis) -> None:
+    each = made.results["finals"]["arms"]["deterministic"]
     assert not each["refers"]
     assert [entry["mean"] is None for entry in each["auc"]] == [False, True, True, True]
-    ensemble = made.analysis["finals"]["arms"]["deep_ensemble"]
+    ensemble = made.results["finals"]["arms"]["deep_ensemble"]
     assert ensemble["refers"]
     assert (ensemble["models"], ensemble["members"], ensemble["made_of"]) == (1, 3, "deterministic")
     assert ensemble["parameters"]["mean"] == 3000
@@ -86,8 +84,8 @@ def test_one_network_without_draws_can_refer_nothing(made: Material) -> None:
     assert "equally sure of every picture: deterministic can refer none" in page
 
 
-def test_arms_are_compared_on_the_same_patients(made: Material) -> None:
-    found = made.analysis["finals"]
+def test_arms_are_compared_on_the_same_patients(made: Analysis) -> None:
+    found = made.results["finals"]
     assert len(found["comparisons"]) == 6
     entry = next(each for each in found["comparisons"] if each["arms"] == ["mfvi", "radial"])
     means = {arm: found["arms"][arm]["auc"][0]["mean"] for arm in ("mfvi", "radial")}
@@ -106,8 +104,8 @@ def test_arms_are_compared_on_the_same_patients(made: Material) -> None:
     assert entry["models_error"] == pytest.approx(math.hypot(*between))
 
 
-def test_the_planned_comparison_stands_by_itself_and_the_others_pay_for_looking(made: Material) -> None:
-    found = made.analysis["finals"]
+def test_the_planned_comparison_stands_by_itself_and_the_others_pay_for_looking(made: Analysis) -> None:
+    found = made.results["finals"]
     assert found["planned"] == ["mfvi", "radial"]
     for entry in found["comparisons"]:
         assert entry["p_value"] <= entry["p_adjusted"] <= entry["p_among_all"]
@@ -118,8 +116,8 @@ def test_the_planned_comparison_stands_by_itself_and_the_others_pay_for_looking(
     assert smallest == pytest.approx(min(1.0, 5 * others[0]))
 
 
-def test_the_verdict_opens_with_the_planned_comparison_and_the_page_has_every_part(made: Material) -> None:
-    found = made.analysis
+def test_the_verdict_opens_with_the_planned_comparison_and_the_page_has_every_part(made: Analysis) -> None:
+    found = made.results
     opening = found["verdict"][0]
     radial, mfvi = (found["finals"]["arms"][arm]["auc"][0] for arm in ("radial", "mfvi"))
     assert f"radial reaches a test AUC of {radial['mean']:.3f} ± {radial['error']:.3f}" in opening
@@ -138,7 +136,7 @@ def test_the_verdict_opens_with_the_planned_comparison_and_the_page_has_every_pa
 
 def test_the_json_text_is_the_same_each_time(store: Store) -> None:
     registered = fill_search(store, made_search())
-    first, second = (as_json_text(make_material(registered).analysis) for _ in range(2))
+    first, second = (as_json_text(analyse(registered).results) for _ in range(2))
     assert first == second
     assert json.loads(first)["complete"] is True
 
@@ -150,7 +148,7 @@ def test_models_of_a_configuration_that_no_longer_wins_do_not_count(store: Store
     drawn = more.space_of("mfvi").draw("random", 5, 0)[4]
     trial = trial_of(more, TrialKey(registered.next_configuration(), "mfvi"), drawn, "search", 4)
     write_run(registered, trial, "finished", [0.95, 0.96])
-    found = make_material(registered).analysis
+    found = analyse(registered).results
     assert list(found["finals"]["arms"]) == ["radial"]
     assert "No final model of mfvi has been tested yet." in found["finals"]["cautions"]
     assert any("radial 4 of 5" in sentence for sentence in found["search"]["cautions"])
@@ -196,16 +194,16 @@ def not_numbers(arm: str, replicate: int) -> dict[str, NDArray[Any]]:
 def test_an_awkward_test_set_gives_a_page_that_says_so(
     store: Store, predictions: Callable[..., Any], said: str
 ) -> None:
-    page = render(make_material(fill_search(store, made_search(), predictions=predictions)))
+    page = render(analyse(fill_search(store, made_search(), predictions=predictions)))
     assert said in page
     assert ">nan" not in page
 
 
 def test_one_arm_has_nothing_to_be_compared_with(store: Store) -> None:
-    material = make_material(fill_search(store, made_search(arms=["radial"], finals={"replicates": 2})))
-    assert material.analysis["finals"]["comparisons"] == []
-    assert "reach these AUCs: radial" in material.analysis["verdict"][0]
-    assert 'id="compared"' not in render(material)
+    analysis = analyse(fill_search(store, made_search(arms=["radial"], finals={"replicates": 2})))
+    assert analysis.results["finals"]["comparisons"] == []
+    assert "reach these AUCs: radial" in analysis.results["verdict"][0]
+    assert 'id="compared"' not in render(analysis)
 
 
 def test_more_than_two_classes_are_judged_by_confidence(store: Store) -> None:
@@ -216,17 +214,17 @@ def test_more_than_two_classes_are_judged_by_confidence(store: Store) -> None:
         shares = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
         return {"labels": labels, "patients": np.arange(60) // 2, "probabilities": shares.astype(np.float32)}
 
-    material = make_material(fill_search(store, made_search(), predictions=predictions))
-    found = material.analysis["finals"]["arms"]["radial"]
+    analysis = analyse(fill_search(store, made_search(), predictions=predictions))
+    found = analysis.results["finals"]["arms"]["radial"]
     expected = [measures_on_test(**predictions("radial", replicate))["test_auc_10"] for replicate in range(2)]
     assert found["auc"][1]["mean"] == pytest.approx(np.mean(expected))
     assert found["calibration"][0]["lower"] >= 0.3
-    assert "the most probable class is right" in render(material)
+    assert "the most probable class is right" in render(analysis)
 
 
 def test_markup_in_names_is_text(store: Store) -> None:
     study = replace(renamed_arms(made_search(), *HOSTILE), name=f"made {HOSTILE[0]}")
-    page = render(make_material(fill_search(store, study)))
+    page = render(analyse(fill_search(store, study)))
     assert HOSTILE[0] not in page.replace("&lt;", "")
     assert HOSTILE[1] not in page
     assert "&lt;script&gt;alert(1)" in page

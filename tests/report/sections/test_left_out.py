@@ -10,10 +10,9 @@ from scipy import stats
 from support.stores import Made, fill, from_table, made_study, mixed
 
 from report.analysis import analyse
-from report.comparison import Sample
 from report.frames import load_frames
-from report.judging import judge, thresholds
-from report.sections.left_out_results import left_out as counted_out
+from report.judged_study import JudgedStudy
+from report.sections.left_out import results
 from robustness.store import Store, open_store
 
 LOST = Made("out_of_memory", [], "CUDA out of memory")
@@ -31,7 +30,7 @@ def left_out(store: Store, mfvi: str, radial: str) -> dict[str, Any]:
     table = {(c, arm): kinds[k] for arm, row in (("mfvi", mfvi), ("radial", radial)) for c, k in enumerate(row)}
     study = made_study(f"{mfvi}-{radial}", configurations=len(mfvi), epochs=2)
     frames = load_frames(fill(store, study, from_table(table)))
-    return counted_out(judge(frames, thresholds(frames)), frames, Sample.of(frames))
+    return results(JudgedStudy.of(frames))
 
 
 def test_trials_are_counted_by_arm_and_reason_with_their_errors(store: Store) -> None:

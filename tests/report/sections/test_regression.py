@@ -12,10 +12,9 @@ import pytest
 import yaml
 from scipy import stats
 
-from report.figures import make_material
-from report.material import Material
+from report.analysis import Analysis, analyse
 from report.page import render
-from report.sections.regression_results import implied
+from report.sections.regression import implied
 from report.sections.verdict import headline
 from robustness.cli import main
 from robustness.statistics.means import mean_with_error
@@ -77,15 +76,15 @@ def swept(folder: Path, **changes: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def lines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Material]:
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analysis]:
     with open_store(swept(tmp_path_factory.mktemp("lines"))) as store:
-        yield make_material(store.study("lines"))
+        yield analyse(store.study("lines"))
 
 
-def test_the_winners_have_means_and_standard_errors_over_the_splits(lines: Material) -> None:
+def test_the_winners_have_means_and_standard_errors_over_the_splits(lines: Analysis) -> None:
     epochs = lines.frames.epochs
     last = epochs[epochs["epoch"] == 2]
-    for arm, found in lines.analysis["regression"]["sets"]["yacht"]["arms"].items():
+    for arm, found in lines.results["regression"]["sets"]["yacht"]["arms"].items():
         own = last[last["arm"] == arm]
         first = own[own["replicate"] == 0].set_index("configuration")
         assert found["configuration"] == first["validation_gain"].idxmax()
@@ -97,17 +96,17 @@ def test_the_winners_have_means_and_standard_errors_over_the_splits(lines: Mater
         assert found["hyperparameters"] == {"learning_rate": 0.01}
 
 
-def test_the_reference_is_met_by_being_better_or_within_two_of_its_errors(lines: Material) -> None:
-    found = lines.analysis["regression"]["sets"]["yacht"]["arms"]
+def test_the_reference_is_met_by_being_better_or_within_two_of_its_errors(lines: Analysis) -> None:
+    found = lines.results["regression"]["sets"]["yacht"]["arms"]
     assert found["mfvi"]["test_rmse"]["within"] is True
     assert found["radial"]["test_rmse"]["within"] is False
     assert found["radial"]["test_rmse"]["reference_error"] == 0.01
-    assert "On 0 of 1 data sets" in lines.analysis["verdict"][0]
-    assert "not on yacht" in lines.analysis["verdict"][0]
+    assert "On 0 of 1 data sets" in lines.results["verdict"][0]
+    assert "not on yacht" in lines.results["verdict"][0]
 
 
-def test_the_difference_of_the_arms_is_paired_by_split(lines: Material) -> None:
-    found = lines.analysis["regression"]["sets"]["yacht"]
+def test_the_difference_of_the_arms_is_paired_by_split(lines: Analysis) -> None:
+    found = lines.results["regression"]["sets"]["yacht"]
     epochs = lines.frames.epochs[lines.frames.epochs["epoch"] == 2]
     errors = {
         arm: epochs[(epochs["arm"] == arm) & (epochs["configuration"] == entry["configuration"])]
@@ -122,7 +121,7 @@ def test_the_difference_of_the_arms_is_paired_by_split(lines: Material) -> None:
     assert difference["decided"] is bool(abs(test.statistic) > 2)
 
 
-def test_the_page_has_the_table_and_both_pictures_in_the_place_of_fractions(lines: Material) -> None:
+def test_the_page_has_the_table_and_both_pictures_in_the_place_of_fractions(lines: Analysis) -> None:
     page = render(lines)
     for name in ("regression", "curves"):
         assert f'id="{name}"' in page
@@ -134,12 +133,12 @@ def test_the_page_has_the_table_and_both_pictures_in_the_place_of_fractions(line
 
 def test_without_a_reference_there_is_the_table_alone(tmp_path: Path) -> None:
     with open_store(swept(tmp_path, reference=None, winners=None, arms=["radial"])) as store:
-        material = make_material(store.study("lines"))
-    found = material.analysis["regression"]["sets"]["yacht"]
+        analysis = analyse(store.study("lines"))
+    found = analysis.results["regression"]["sets"]["yacht"]
     assert found["difference"] is None
     assert found["arms"]["radial"]["test_rmse"]["standard_error"] is None
-    assert material.analysis["verdict"] == ["1 data sets have a result of every arm."]
-    page = render(material)
+    assert analysis.results["verdict"] == ["1 data sets have a result of every arm."]
+    page = render(analysis)
     assert 'id="regression"' in page
     assert "regression-rmse" not in page
 
@@ -147,8 +146,8 @@ def test_without_a_reference_there_is_the_table_alone(tmp_path: Path) -> None:
 def test_splits_without_validation_rows_count_at_their_last_epoch(tmp_path: Path) -> None:
     training = {"epochs": 2, "steps_per_epoch": 20, "evaluation_samples": 4, "validation_splits": "first"}
     with open_store(swept(tmp_path, training=training)) as store:
-        material = make_material(store.study("lines"))
-    assert material.analysis["regression"]["sets"]["yacht"]["arms"]["mfvi"]["splits"] == 4
+        analysis = analyse(store.study("lines"))
+    assert analysis.results["regression"]["sets"]["yacht"]["arms"]["mfvi"]["splits"] == 4
 
 
 def test_before_anything_has_ended_the_report_says_so(tmp_path: Path) -> None:
@@ -156,8 +155,8 @@ def test_before_anything_has_ended_the_report_says_so(tmp_path: Path) -> None:
     study = load_study(str(study_file(tmp_path)))
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         registered = store.register(study, make_plan(study))
-        assert headline(registered) == "No data set has a result of every arm yet."
-        assert 'id="regression"' not in render(make_material(registered))
+        assert headline(analyse(registered)) == "No data set has a result of every arm yet."
+        assert 'id="regression"' not in render(analyse(registered))
 
 
 def test_a_gaussian_with_the_rmse_as_its_scale_has_the_likelihood_that_is_allowed() -> None:

@@ -9,8 +9,8 @@ import pytest
 from support.branin import branin_study, score
 from support.searches import fill_search, made_search, rising
 
-from report.figures import draw_sections, make_material
-from report.page import render
+from report.analysis import analyse
+from report.page import draw_sections, render
 from report.sections.configurations import configuration_table
 from robustness.execution.inline import InlineExecutor
 from robustness.optimize.final_models import train_finals, winners
@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_runs_have_the_best_epochs_score_and_the_best_so_far(store: Store) -> None:
-    found = make_material(fill_search(store, made_search())).analysis["search"]
+    found = analyse(fill_search(store, made_search())).results["search"]
     runs = found["arms"]["mfvi"]["runs"]
     assert [run["number"] for run in runs] == [1, 2, 3, 4]
     assert [run["score"] for run in runs] == pytest.approx([0.65, 0.7, 0.75, 0.7])
@@ -51,7 +51,7 @@ def test_the_winner_is_the_one_whose_configuration_is_trained_anew(store: Store,
         return "diverged" if number == 3 else "finished", [values[number]]
 
     registered = fill_search(store, study, scores)
-    found = make_material(registered).analysis["search"]
+    found = analyse(registered).results["search"]
     assert found["objective"] == f"validation_{objective}"
     for arm, run in winners(study, registered).items():
         won = found["arms"][arm]["winner"]
@@ -67,10 +67,10 @@ def test_an_unfinished_search_with_every_ending_gives_a_page(store: Store) -> No
         status = ENDINGS[number]
         return status, [] if status in ("failed", "planned") else [0.6, 0.7]
 
-    material = make_material(fill_search(store, study, scores, runs={"mfvi": 6, "radial": 2}))
-    assert "finals" not in material.analysis
-    assert material.analysis["complete"] is False
-    page = render(material)
+    analysis = analyse(fill_search(store, study, scores, runs={"mfvi": 6, "radial": 2}))
+    assert "finals" not in analysis.results
+    assert analysis.results["complete"] is False
+    page = render(analysis)
     assert "The search is incomplete; runs that have ended: mfvi 4 of 6, radial 2 of 6." in page
     assert "mfvi: 1 diverged, 1 failed, 1 out of memory" in page
     assert "no &lt;b&gt;memory&lt;/b&gt;" in page
@@ -79,9 +79,9 @@ def test_an_unfinished_search_with_every_ending_gives_a_page(store: Store) -> No
 
 
 def test_a_search_of_which_nothing_has_run_gives_a_page(store: Store) -> None:
-    material = make_material(fill_search(store, made_search(), runs={}))
-    assert material.analysis["verdict"] == ["No run of the search has finished yet, so there is nothing to say."]
-    page = render(material)
+    analysis = analyse(fill_search(store, made_search(), runs={}))
+    assert analysis.results["verdict"] == ["No run of the search has finished yet, so there is nothing to say."]
+    page = render(analysis)
     for name in ("history", "slices", "winning", "finals", "thumbnails"):
         assert f'id="{name}"' not in page
 
@@ -91,20 +91,20 @@ def test_an_own_trainable_shows_history_and_slices_alone(store: Store) -> None:
     registered = store.register(study, NOTHING)
     runs = search(study, registered, InlineExecutor())["only"]
     train_finals(study, registered, InlineExecutor())
-    material = make_material(registered)
-    found = material.analysis["search"]["arms"]["only"]
+    analysis = analyse(registered)
+    found = analysis.results["search"]["arms"]["only"]
     assert [run["score"] for run in found["runs"]] == [score(run.hyperparameters) for run in runs]
     assert found["space"]["learning_rate"]["log"] is True
-    names = [section["name"] for section in draw_sections(material)]
+    names = [section["name"] for section in draw_sections(analysis)]
     assert names[:3] == ["winning", "history", "slices"]
     assert not {"finals", "referral", "calibration", "thumbnails", "outcomes"} & set(names)
-    page = render(material)
+    page = render(analysis)
     assert "robustness optimize branin" in page
 
 
 def test_the_table_has_a_row_for_each_run_and_model(store: Store) -> None:
-    material = make_material(fill_search(store, made_search()))
-    table = configuration_table(material)
+    analysis = analyse(fill_search(store, made_search()))
+    table = configuration_table(analysis)
     assert table.columns[:4] == ("arm", "stage", "run", "model")
     assert not any("outcome" in column for column in table.columns)
     rows = [row[:4] for row in table.rows]
@@ -113,7 +113,7 @@ def test_the_table_has_a_row_for_each_run_and_model(store: Store) -> None:
         ("mfvi", "final", "3", "2"),
     ]
     tested = [row[table.columns.index("test AUC")] for row in table.rows]
-    aucs = material.analysis["finals"]["arms"]["mfvi"]["replicates"]
+    aucs = analysis.results["finals"]["arms"]["mfvi"]["replicates"]
     assert tested[:6] == ["–"] * 4 + [f"{model['auc'][0]:.4f}" for model in aucs]
 
 
@@ -127,21 +127,21 @@ def test_spaces_with_branches_and_arms_with_spaces_of_their_own_are_sliced(store
     }
     point = {"optimizer": "adam", "learning_rate": 1e-3, "initial_rho": -4, "variational_samples": [1, 2, 4]}
     study = made_search(space=branches, search={"runs": 3, "spaces": {"radial": point}})
-    material = make_material(fill_search(store, study, rising))
-    arms = material.analysis["search"]["arms"]
+    analysis = analyse(fill_search(store, study, rising))
+    arms = analysis.results["search"]["arms"]
     assert arms["mfvi"]["space"] == {
         "optimizer": {"choices": ["adam", "sgd"]},
         "learning_rate": {"low": 1e-4, "high": 1e-1, "log": True},
         "initial_rho": {"low": -8, "high": -1, "log": False},
     }
     assert arms["radial"]["space"] == {"variational_samples": {"choices": [1, 2, 4]}}
-    sections = {section["name"]: section for section in draw_sections(material)}
+    sections = {section["name"]: section for section in draw_sections(analysis)}
     titles = [picture["title"] for picture in sections["slices"]["pictures"]]
     assert titles == ["By optimizer", "By learning_rate", "By initial_rho", "By variational_samples"]
 
 
 def test_a_search_for_accuracy_or_with_other_samplers_says_so(store: Store) -> None:
     study = made_search(search={"runs": 2, "sampler": "random", "objective": "accuracy"})
-    page = render(make_material(fill_search(store, study)))
+    page = render(analyse(fill_search(store, study)))
     assert "All configurations were drawn by chance." in page
     assert "The highest validation accuracy that each arm" in page

@@ -10,7 +10,7 @@ import pytest
 from support.stores import Made, fill, made_study, paper_like
 
 from report.analysis import analyse
-from report.sections.sensitivity_results import NEAR, levels
+from report.sections.sensitivity.rates import NEAR, levels
 from robustness.store import Store, open_store
 from robustness.trial import Trial
 

@@ -17,10 +17,10 @@ from PIL import Image
 from support.searches import TASK, fill_search, made_predictions, made_search
 from support.stores import HOSTILE
 
-from report.figures import make_material
-from report.material import Material
+from report.analysis import Analysis, analyse
 from report.page import render
-from report.sections.thumbnails import LONGEST, data_url, thumbnails_section
+from report.sections import thumbnails
+from report.sections.thumbnails import LONGEST, data_url
 from robustness import metrics, tasks
 from robustness.store import Store, open_store
 from robustness.tasks import Split, TaskData
@@ -45,8 +45,8 @@ def provide(monkeypatch: pytest.MonkeyPatch, data: TaskData) -> None:
     monkeypatch.setitem(tasks._loaded, tasks._key(TASK), data)
 
 
-def best_model(material: Material) -> NDArray[np.float64]:
-    probabilities: NDArray[np.float64] = made_predictions(material.analysis["finals"]["best"], 0)["probabilities"]
+def best_model(analysis: Analysis) -> NDArray[np.float64]:
+    probabilities: NDArray[np.float64] = made_predictions(analysis.results["finals"]["best"], 0)["probabilities"]
     return probabilities
 
 
@@ -54,10 +54,9 @@ def test_the_most_uncertain_and_the_confidently_wrong_are_shown(
     store: Store, pictures: TaskData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provide(monkeypatch, pictures)
-    material = make_material(fill_search(store, made_search()))
-    section = thumbnails_section(material)
-    assert section is not None
-    draws = best_model(material)
+    analysis = analyse(fill_search(store, made_search()))
+    (section,) = thumbnails.sections(analysis)
+    draws = best_model(analysis)
     doubt = metrics.mutual_information(draws)
     uncertain, wrong = section.galleries
     assert [each.lines[0] for each in uncertain.thumbnails] == [f"eye {i}.png" for i in np.argsort(-doubt)[:6]]
@@ -69,14 +68,14 @@ def test_the_most_uncertain_and_the_confidently_wrong_are_shown(
     assert first.lines[1] == f"label {('negative', 'positive')[pictures.test.labels[surest[0]]]}"
     assert first.lines[2] == f"says {('negative', 'positive')[mean[surest[0]].argmax()]} {mean[surest[0]].max():.2f}"
     assert f"{len(bad)} of 60 test pictures wrong" in section.reading
-    page = render(material)
+    page = render(analysis)
     assert page.count("<img ") == len(uncertain.thumbnails) + len(wrong.thumbnails)
     assert page.count('<img src="data:image/') == page.count("<img ")
 
 
 def test_names_of_pictures_are_text(store: Store, pictures: TaskData, monkeypatch: pytest.MonkeyPatch) -> None:
     provide(monkeypatch, replace(pictures, test=replace(pictures.test, names=(HOSTILE[1],) * 60)))
-    page = render(make_material(fill_search(store, made_search())))
+    page = render(analyse(fill_search(store, made_search())))
     assert HOSTILE[1] not in page
     assert "onerror=alert(2)&gt;" in page
 
@@ -85,16 +84,16 @@ def test_pictures_that_do_not_fit_the_predictions_are_not_shown(
     store: Store, pictures: TaskData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provide(monkeypatch, replace(pictures, test=replace(pictures.test, labels=1 - pictures.test.labels)))
-    material = make_material(fill_search(store, made_search()))
-    assert thumbnails_section(material) is None
-    assert "<img" not in render(material)
+    analysis = analyse(fill_search(store, made_search()))
+    assert list(thumbnails.sections(analysis)) == []
+    assert "<img" not in render(analysis)
 
 
 def test_without_the_data_the_page_goes_without(store: Store, tmp_path: Path) -> None:
     study = made_search(task={"name": "retinopathy", "folder": str(tmp_path / "nowhere")})
-    material = make_material(fill_search(store, study))
-    assert thumbnails_section(material) is None
-    assert 'id="finals"' in render(material)
+    analysis = analyse(fill_search(store, study))
+    assert list(thumbnails.sections(analysis)) == []
+    assert 'id="finals"' in render(analysis)
 
 
 def test_a_report_imports_nobodys_task(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,10 +101,11 @@ def test_a_report_imports_nobodys_task(store: Store, tmp_path: Path, monkeypatch
     (tmp_path / "someone_else" / "__init__.py").write_text("")
     (tmp_path / "someone_else" / "task.py").write_text("raise SystemExit('was imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    material = make_material(fill_search(store, made_search()))
-    document: dict[str, Any] = {**material.frames.document, "task": {"name": "someone_else.task"}}
-    other = replace(material, frames=replace(material.frames, document=document))
-    assert thumbnails_section(other) is None
+    analysis = analyse(fill_search(store, made_search()))
+    document: dict[str, Any] = {**analysis.frames.document, "task": {"name": "someone_else.task"}}
+    frames = replace(analysis.frames, document=document)
+    other = replace(analysis, study=replace(analysis.study, frames=frames))
+    assert list(thumbnails.sections(other)) == []
     assert "someone_else" not in sys.modules
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.stores import AWKWARD, fill, from_table, made_study, mixed
 
+from report.analysis import analyse
 from report.sections.verdict import headline
 from report.words import p_words, signed
 from robustness.store import Store, open_store
@@ -25,7 +26,7 @@ def scores(nothing: dict[str, int], pairs: int) -> dict[tuple[int, str], float]:
 
 def test_a_clear_difference_names_the_more_robust_arm_with_its_numbers(store: Store) -> None:
     study = fill(store, made_study(configurations=40), from_table(scores({"mfvi": 30, "radial": 10}, 40)))
-    text = headline(study)
+    text = headline(analyse(study))
     assert "mfvi learned nothing in 30 of 40 (75 %" in text
     assert "radial in 10 of 40 (25 %" in text
     assert "radial is the more robust arm by 50 points" in text
@@ -34,13 +35,13 @@ def test_a_clear_difference_names_the_more_robust_arm_with_its_numbers(store: St
 
 def test_the_fractions_are_said_as_the_sweep_promises_them(store: Store) -> None:
     study = fill(store, made_study(wide=True), from_table(scores({"mfvi": 9, "radial": 2}, 12)))
-    assert headline(study).splitlines()[0] == (
+    assert headline(analyse(study)).splitlines()[0] == (
         "mfvi learned nothing in 9 of 12 (75 %, 95 % interval 47-91 %), radial in 2 of 12 (17 %, 5-45 %)."
     )
 
 
 def test_trials_that_are_left_out_are_said(store: Store) -> None:
-    text = headline(mixed(store))
+    text = headline(analyse(mixed(store)))
     assert "left out: 1 trial ran out of memory" in text
     assert "left out: 1 trial timed out" in text
 
@@ -49,22 +50,24 @@ def test_a_sweep_that_ended_on_evidence_shows_its_confidence_sequence_and_no_tes
     study = fill(store, made_study(configurations=40), from_table(scores({"mfvi": 14, "radial": 4}, 20)))
     note = {"outcome": "learned_nothing", "arms": ["mfvi", "radial"], "pairs": 20, "difference": 0.5}
     study.save_note("stopped", {**note, "low": 0.02, "high": 0.8, "level": 0.05})
-    first, second, *_ = headline(study).splitlines()
+    first, second, *_ = headline(analyse(study)).splitlines()
     assert first == "mfvi learned nothing in 14 of 20 (70 %), radial in 4 of 20 (20 %)."
     assert "radial is the more robust arm by 50 points (95 % confidence sequence 2 to 80)" in second
-    assert "McNemar" not in headline(study)
-    assert "interval" not in headline(study)
+    assert "McNemar" not in headline(analyse(study))
+    assert "interval" not in headline(analyse(study))
 
 
 def test_a_small_difference_is_not_called_one(store: Store) -> None:
-    text = headline(fill(store, made_study(configurations=12), from_table(scores({"mfvi": 6, "radial": 4}, 12))))
+    text = headline(
+        analyse(fill(store, made_study(configurations=12), from_table(scores({"mfvi": 6, "radial": 4}, 12))))
+    )
     assert "which chance could explain: none is shown" in text
     assert "more robust" not in text
 
 
 def test_a_primary_outcome_of_good_favours_the_arm_that_is_good_more_often(store: Store) -> None:
     study = made_study(configurations=40, outcomes={"primary": "good"})
-    text = headline(fill(store, study, from_table(scores({"mfvi": 30, "radial": 10}, 40))))
+    text = headline(analyse(fill(store, study, from_table(scores({"mfvi": 30, "radial": 10}, 40)))))
     assert "mfvi was good in 10 of 40" in text
     assert "radial is the more robust arm" in text
 
@@ -72,7 +75,7 @@ def test_a_primary_outcome_of_good_favours_the_arm_that_is_good_more_often(store
 def test_three_arms_are_compared_after_holms_correction(store: Store) -> None:
     study = made_study(arms=("mfvi", "radial", "mc_dropout"), configurations=40)
     counts = {"mfvi": 30, "radial": 10, "mc_dropout": 12}
-    text = headline(fill(store, study, from_table(scores(counts, 40))))
+    text = headline(analyse(fill(store, study, from_table(scores(counts, 40)))))
     assert "mfvi 75 %, radial 25 %, mc_dropout 30 %" in text
     assert re.search(
         r"mfvi learned nothing more often than radial \(by 50 points, p = .*\), mc_dropout \(by 45 points, p = .*\)\.",
@@ -84,7 +87,7 @@ def test_three_arms_are_compared_after_holms_correction(store: Store) -> None:
 @pytest.mark.parametrize("kind", sorted(AWKWARD))
 def test_every_awkward_store_has_a_headline(store: Store, kind: str) -> None:
     study = AWKWARD[kind](store)
-    text = headline(study)
+    text = headline(analyse(study))
     assert text
     assert "nan" not in text.lower()
     assert "None" not in text

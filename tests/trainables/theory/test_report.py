@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from support.theory_studies import BUBBLE, NOISE, study, swept
 
-from report.analysis import as_json_text
-from report.figures import make_material, make_sections
+from report.analysis import analyse, as_json_text
 from report.page import render
-from report.sections.gradient_noise_results import explosion, with_error
+from report.sections import make_sections
+from report.sections.gradient_noise import explosion
 from report.sections.verdict import headline
+from report.words import with_error
 from robustness.store import open_store
 from robustness.sweep.plan import make_plan
 
@@ -21,8 +22,9 @@ from robustness.sweep.plan import make_plan
 def test_a_soap_bubble_is_drawn_from_the_store_and_speaks_for_itself(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         registered = swept(store, study(BUBBLE))
-        material, said = make_material(registered), headline(registered)
-    results = json.loads(as_json_text(material.analysis))
+        analysis = analyse(registered)
+        said = headline(analysis)
+    results = json.loads(as_json_text(analysis.results))
     layers = results["soap_bubble"]["layers"]
     assert [entry["dimension"] for entry in layers] == [10, 10, 36_928, 36_928]
     for entry in layers:
@@ -33,7 +35,7 @@ def test_a_soap_bubble_is_drawn_from_the_store_and_speaks_for_itself(tmp_path: P
     assert said == "\n".join(results["verdict"])
     assert "Of 36,928 weights a draw is so many sigmas away from its mean: 192." in said
     assert "Theory lies on the samples: of 8 Kolmogorov-Smirnov tests" in said
-    page = render(material)
+    page = render(analysis)
     for name in ("radius-36928", "radius-10", "factors-10", "weight-10"):
         assert f"soap-bubble-{name}-title" in page
     for name in ("outcomes", "curves", "profiles"):
@@ -43,8 +45,8 @@ def test_a_soap_bubble_is_drawn_from_the_store_and_speaks_for_itself(tmp_path: P
 def test_gradient_noise_is_told_with_its_ratios_and_where_it_explodes(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         registered = swept(store, study(NOISE))
-        material, epochs, configurations = make_material(registered), registered.epochs(), registered.configurations()
-    found = json.loads(as_json_text(material.analysis))["gradient_noise"]
+        analysis, epochs, configurations = analyse(registered), registered.epochs(), registered.configurations()
+    found = json.loads(as_json_text(analysis.results))["gradient_noise"]
     assert len(found["points"]) == 3 * 2 * 3
     assert (found["at"]["channels"], found["at"]["sigma"]) == (16, 0.3)
     here = {p["arm"]: p for p in found["points"] if (p["channels"], p["sigma"]) == (16, 0.3)}
@@ -61,13 +63,13 @@ def test_gradient_noise_is_told_with_its_ratios_and_where_it_explodes(tmp_path: 
     assert ratio["ratio"] == pytest.approx(here["mfvi"]["sd"] / here["radial"]["sd"])
     assert found["sentences"][0].startswith("At sigma 0.3 and 16 channels the gradient's standard deviation is mfvi ")
     assert "with mfvi_scaled, which has radial's noise" in " ".join(found["sentences"])
-    (section, *_) = make_sections(material)
+    (section, *_) = make_sections(analysis)
     assert [picture.name for picture in section.pictures] == [
         f"gradient-noise-{name}" for name in ("sigma", "variance", "weight", "width")
     ]
     assert section.numbers is not None
     assert len(section.numbers.rows) == len(found["points"])
-    assert "gradient-noise-weight-title" in render(material)
+    assert "gradient-noise-weight-title" in render(analysis)
 
 
 @pytest.mark.parametrize("base", [BUBBLE, NOISE])
@@ -75,8 +77,8 @@ def test_a_study_of_which_nothing_has_run_says_so(tmp_path: Path, base: dict[str
     found = study(base)
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         registered = store.register(found, make_plan(found))
-        assert "so there is nothing to say" in headline(registered)
-        assert "so there is nothing to say" in render(make_material(registered))
+        assert "so there is nothing to say" in headline(analyse(registered))
+        assert "so there is nothing to say" in render(analyse(registered))
 
 
 def test_an_explosion_is_found_between_the_points() -> None:

@@ -1,4 +1,4 @@
-"""What a search of configurations did: each arm's runs, the best so far, the winner, and the space they lie in."""
+"""The runs of a search: each arm's scores, the best so far, the winner, and the space that they lie in."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from report.frames import StudyFrames
+from report.judged_study import JudgedStudy
+from report.words import metric_words, spaced
 from robustness.errors import SearchSpaceError
 from robustness.metrics import OBJECTIVES
 from robustness.space.options import Branches, Choices, Options, Range
@@ -17,31 +19,44 @@ from robustness.space.space import read_space
 from robustness.trial import PENDING
 
 
-def search_results(frames: StudyFrames) -> dict[str, Any] | None:
+def results(study: JudgedStudy) -> dict[str, Any] | None:
     """The runs of each searched arm; None for a study without `search`."""
-    search = frames.document.get("search")
+    search = study.frames.document.get("search")
     if not search:
         return None
-    measure = OBJECTIVES.get(str(search.get("objective")), frames.metric)
-    runs = frames.trials.loc[frames.trials["stage"] == "search"]
-    scores = best_scores(frames, measure)
-    arms = {}
-    for arm in frames.arms:
-        own = runs.loc[runs["arm"] == arm].sort_values("run")
-        if not own.empty:
-            arms[arm] = _arm(frames, arm, own, scores, int(search["runs"]))
-    left = {arm: found["wanted"] - found["ended"] for arm, found in arms.items() if found["ended"] < found["wanted"]}
-    found = {
+    objective = _objective(study.frames)
+    arms = searched_arms(study.frames)
+    return {
+        "sentences": _sentences(arms, objective),
+        "cautions": _cautions(arms, objective),
         "alone": True,
-        "complete": bool(arms) and not left,
-        "objective": measure,
+        "complete": bool(arms) and all(arm["ended"] >= arm["wanted"] for arm in arms.values()),
+        "objective": objective,
         "sampler": search.get("sampler"),
         "startup": search.get("startup"),
         "warm_start": search.get("warm_start"),
         "warm_starts": search.get("warm_starts") if search.get("warm_start") else None,
         "arms": arms,
     }
-    return {"sentences": _sentences(arms, measure), "cautions": _cautions(arms, measure), **found}
+
+
+def searched_arms(frames: StudyFrames) -> dict[str, dict[str, Any]]:
+    """The runs of each arm that was searched, its winner and its space; none for a study without `search`."""
+    search = frames.document.get("search")
+    if not search:
+        return {}
+    runs = frames.trials.loc[frames.trials["stage"] == "search"]
+    scores = best_scores(frames, _objective(frames))
+    arms = {}
+    for arm in frames.arms:
+        own = runs.loc[runs["arm"] == arm].sort_values("run")
+        if not own.empty:
+            arms[arm] = _arm(frames, arm, own, scores, int(search["runs"]))
+    return arms
+
+
+def _objective(frames: StudyFrames) -> str:
+    return OBJECTIVES.get(str(frames.document["search"].get("objective")), frames.metric)
 
 
 def best_scores(frames: StudyFrames, measure: str) -> dict[tuple[int, str, int], float]:
@@ -72,7 +87,7 @@ def _arm(
             "score": score,
             "seconds": None if pd.isna(row.seconds) else float(row.seconds),
         }
-        # As the search itself: of equal scores the first wins, and what did not finish does not.
+        # As in the search itself, the first of equal scores wins, and a run that did not finish cannot.
         if row.status == "finished" and score is not None and (best is None or score > best["score"]):
             best = run
         runs.append({**run, "best_so_far": None if best is None else best["score"]})
@@ -89,14 +104,14 @@ def _arm(
 
 
 def hyperparameters_of(frames: StudyFrames, configuration: int) -> dict[str, Any]:
-    """Everything that a configuration has."""
+    """All hyperparameters of a configuration, as plain values."""
     row = frames.configurations.loc[configuration]
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for column in frames.hyperparameters:
         value = row[column]
         if not pd.isna(value):
-            found[column] = value.item() if isinstance(value, np.generic) else value
-    return found
+            values[column] = value.item() if isinstance(value, np.generic) else value
+    return values
 
 
 def searched_options(frames: StudyFrames, arm: str) -> dict[str, dict[str, Any]]:
@@ -105,67 +120,62 @@ def searched_options(frames: StudyFrames, arm: str) -> dict[str, dict[str, Any]]
     try:
         space = read_space(data, "space")
     except SearchSpaceError:
-        # A store that was made elsewhere: the runs can still be shown.
+        # The store was made elsewhere: its runs can still be shown.
         return {}
-    found: dict[str, dict[str, Any]] = {}
-    _collect(space.options, found)
-    return {name: found[name] for name in space.display_order if name in found}
+    searched: dict[str, dict[str, Any]] = {}
+    _collect(space.options, searched)
+    return {name: searched[name] for name in space.display_order if name in searched}
 
 
-def _collect(options: Options, found: dict[str, dict[str, Any]]) -> None:
+def _collect(options: Options, searched: dict[str, dict[str, Any]]) -> None:
     for name, option in options.items:
         match option:
             case Range(low=low, high=high, log=log):
-                known = found.get(name, {"low": low, "high": high, "log": log})
+                known = searched.get(name, {"low": low, "high": high, "log": log})
                 if "low" in known:
-                    found[name] = {
+                    searched[name] = {
                         "low": min(low, known["low"]),
                         "high": max(high, known["high"]),
                         "log": log and known["log"],
                     }
             case Choices(values=values):
-                known_values = found.get(name, {}).get("choices", [])
-                found[name] = {"choices": [*known_values, *(value for value in values if value not in known_values)]}
+                known_values = searched.get(name, {}).get("choices", [])
+                searched[name] = {"choices": [*known_values, *(value for value in values if value not in known_values)]}
             case Branches(branches=branches):
-                found[name] = {"choices": [choice for choice, _ in branches]}
+                searched[name] = {"choices": [choice for choice, _ in branches]}
                 for _, below in branches:
-                    _collect(below, found)
-
-
-def measure_words(measure: str) -> str:
-    """`validation AUC` for `validation_auc`."""
-    return measure.replace("_", " ").replace("auc", "AUC")
+                    _collect(below, searched)
 
 
 def _sentences(arms: Mapping[str, Mapping[str, Any]], measure: str) -> list[str]:
-    best = {arm: found["winner"] for arm, found in arms.items() if found["winner"] is not None}
+    best = {arm: entry["winner"] for arm, entry in arms.items() if entry["winner"] is not None}
     if not best:
         return ["No run of the search has finished yet, so there is nothing to say."]
     ranked = sorted(best, key=lambda arm: -best[arm]["score"])
-    told = ", ".join(
+    winners = ", ".join(
         f"{arm} {best[arm]['score']:.3f} (run {best[arm]['number']} of {arms[arm]['wanted']})" for arm in ranked
     )
-    return [f"The highest {measure_words(measure)} that each arm's search found: {told}."]
+    return [f"The highest {metric_words(measure)} that each arm's search found: {winners}."]
 
 
 def _cautions(arms: Mapping[str, Mapping[str, Any]], measure: str) -> list[str]:
-    found = []
+    cautions = []
     left = [
         f"{arm} {each['ended']} of {each['wanted']}" for arm, each in arms.items() if each["ended"] < each["wanted"]
     ]
     if left:
-        found.append(f"The search is incomplete; runs that have ended: {', '.join(left)}.")
+        cautions.append(f"The search is incomplete; runs that have ended: {', '.join(left)}.")
     lost = {}
     for arm, each in arms.items():
         bad = {name: count for name, count in each["status"].items() if name not in (*PENDING, "finished")}
         if bad:
-            lost[arm] = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in bad.items())
+            lost[arm] = ", ".join(f"{count} {spaced(name)}" for name, count in bad.items())
     if lost:
-        told = "; ".join(f"{arm}: {words}" for arm, words in lost.items())
-        found.append(f"Some runs of the search did not finish and cannot win ({told}).")
+        endings = "; ".join(f"{arm}: {words}" for arm, words in lost.items())
+        cautions.append(f"Some runs of the search did not finish and cannot win ({endings}).")
     if any(each["winner"] is not None for each in arms.values()):
-        found.append(
-            f"A search's best {measure_words(measure)} is the highest of several, at its best epoch, on the data that "
+        cautions.append(
+            f"A search's best {metric_words(measure)} is the highest of several, at its best epoch, on the data that "
             "chose it: it flatters."
         )
-    return found
+    return cautions

@@ -2,49 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from report.drawing.style import INK, Numbers, Picture, Section, number, panel, text
-from report.material import Material
-from report.sections.search_results import measure_words
+from report.document import Numbers, Picture, Section
+from report.drawing.axes import integer_ticks, plain_numbers
+from report.drawing.style import INK, panel
+from report.words import DASH, metric_words, minus, named_values, number, score, spaced, text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
 
 MOST_SLICES = 12
-Found = Mapping[str, Any]
+Entry: TypeAlias = Mapping[str, Any]
+"""Of the results: the search, an arm of it, or a run."""
 
 
-def history_section(material: Material) -> Section | None:
-    """Each run's score and the best so far, one panel for each arm; None if no run has a score."""
-    search = material.analysis.get("search")
-    arms = {arm: each for arm, each in (search or {"arms": {}})["arms"].items() if _scored(each)}
-    if not search or not arms:
-        return None
-    words = measure_words(search["objective"])
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """Where the runs went, their history, and slices of the space; none without a search."""
+    search = analysis.results.get("search")
+    if search:
+        yield from _winners(analysis, search)
+        yield from _history(analysis, search)
+        yield from _slices(analysis, search)
+
+
+def _winners(analysis: Analysis, search: Entry) -> Iterator[Section]:
+    """Where the runs went: how they ended, and the winner's configuration; none before the first run."""
+    if not search["arms"]:
+        return
+    rows = []
+    for arm, each in search["arms"].items():
+        won = each["winner"]
+        ended = ", ".join(f"{count} {spaced(name)}" for name, count in each["status"].items())
+        place = (DASH,) * 3 if won is None else (f"run {won['number']}", score(won["score"]), _values(won, each))
+        rows.append(
+            (text(arm, 60), f"{each['ended']} of {each['wanted']}", ended, f"{each['seconds'] / 60:.1f}", *place)
+        )
+    runs = sum(each["ended"] for each in search["arms"].values())
+    wanted = sum(each["wanted"] for each in search["arms"].values())
+    hours = sum(each["seconds"] for each in search["arms"].values()) / 3600
+    reading = f"{runs} of {wanted} runs have ended, in {hours:.2f} hours of training."
+    columns = ("Arm", "Runs ended", "How", "Minutes", "Winner", "Score", "Hyperparameters")
+    maps = _maps(analysis, search)
+    notes = ("Larger points scored higher; hollow ones are start-up runs; the ring is the winner.",) if maps else ()
+    yield Section("winning", "Where the runs went", reading, maps, Numbers(columns, tuple(rows)), notes)
+
+
+def _history(analysis: Analysis, search: Entry) -> Iterator[Section]:
+    """Each run's score and the best so far, one panel for each arm; none if no run has a score."""
+    arms = {arm: each for arm, each in search["arms"].items() if _scored(each)}
+    if not arms:
+        return
+    words = metric_words(search["objective"])
     scores = [run["score"] for each in arms.values() for run in _scored(each)]
     pad = 0.05 * max(max(scores) - min(scores), 0.02)
     ends = (min(scores) - pad, max(scores) + pad)
     pictures, rows = [], []
     for place, (arm, each) in enumerate(arms.items()):
         won = each["winner"]
-        told = "none has finished" if won is None else f"the best, {won['score']:.4f}, is run {won['number']}"
+        best = "none has finished" if won is None else f"the best, {score(won['score'])}, is run {won['number']}"
         pictures.append(
             Picture(
                 f"history-{place}",
                 f"The search of {text(arm)}",
                 f"{words} of each of {len(each['runs'])} runs of {text(arm, 60)} as points and the best so far as a "
-                f"line; {told}.",
-                partial(_draw_history, material, arm, each, words, ends),
+                f"line; {best}.",
+                partial(_draw_history, analysis, arm, each, words, ends),
             )
         )
         rows += [_row(arm, run, each) for run in each["runs"]]
     notes = [_proposed(search), "A cross is a run that did not finish; a ring marks the winner."]
-    return Section(
+    yield Section(
         "history",
         "The search, run by run",
         f"The best run and what each arm's {words} gained after its start-up runs: {_gains(arms, search)}.",
@@ -54,112 +89,88 @@ def history_section(material: Material) -> Section | None:
     )
 
 
-def winning_section(material: Material) -> Section | None:
-    """Where the runs went: how many ended how, and the winner's configuration; None without a search."""
-    search = material.analysis.get("search")
-    if not search or not search["arms"]:
-        return None
-    rows = []
-    for arm, each in search["arms"].items():
-        won = each["winner"]
-        ended = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in each["status"].items())
-        place = ("–", "–", "–") if won is None else (f"run {won['number']}", f"{won['score']:.4f}", _values(won, each))
-        rows.append(
-            (text(arm, 60), f"{each['ended']} of {each['wanted']}", ended, f"{each['seconds'] / 60:.1f}", *place)
-        )
-    runs = sum(each["ended"] for each in search["arms"].values())
-    wanted = sum(each["wanted"] for each in search["arms"].values())
-    hours = sum(each["seconds"] for each in search["arms"].values()) / 3600
-    reading = f"{runs} of {wanted} runs have ended, in {hours:.2f} hours of training."
-    columns = ("Arm", "Runs ended", "How", "Minutes", "Winner", "Score", "Hyperparameters")
-    maps = _maps(material, search)
-    notes = ("Larger points scored higher; hollow ones are start-up runs; the ring is the winner.",) if maps else ()
-    return Section("winning", "Where the runs went", reading, maps, Numbers(columns, tuple(rows)), notes)
-
-
-def slices_section(material: Material) -> Section | None:
-    """The score against each searched hyperparameter; None if nothing was searched or scored."""
-    search = material.analysis.get("search")
-    arms = {arm: each for arm, each in (search or {"arms": {}})["arms"].items() if _scored(each)}
+def _slices(analysis: Analysis, search: Entry) -> Iterator[Section]:
+    """The score against each searched hyperparameter; none if nothing was searched or scored."""
+    arms = {arm: each for arm, each in search["arms"].items() if _scored(each)}
     names = list(dict.fromkeys(name for each in arms.values() for name in each["space"]))
     names = [name for name in names if any(name in run["hyperparameters"] for e in arms.values() for run in _scored(e))]
-    if not search or not names:
-        return None
-    words = measure_words(search["objective"])
+    if not names:
+        return
+    words = metric_words(search["objective"])
     pictures = [
         Picture(
             f"slice-{place}",
             f"By {text(name, 30)}",
             f"{words} of every run by {text(name, 60)}, a colour for each arm; rings are the winners: "
             + (", ".join(_won(arms, name)) or "none"),
-            partial(_draw_slice, material, arms, name, words),
+            partial(_draw_slice, analysis, arms, name, words),
         )
         for place, name in enumerate(names[:MOST_SLICES])
     ]
-    told = "; ".join(f"{text(name, 60)}: {', '.join(_won(arms, name)) or 'no winner'}" for name in names[:MOST_SLICES])
+    places = "; ".join(
+        f"{text(name, 60)}: {', '.join(_won(arms, name)) or 'no winner'}" for name in names[:MOST_SLICES]
+    )
     notes = ["Rings mark the winners, crosses runs that did not finish. A winner at an edge asks for a wider space."]
     if len(names) > MOST_SLICES:
         notes.append(f"The first {MOST_SLICES} of {len(names)} hyperparameters are drawn.")
-    return Section(
-        "slices", "Slices of the space", f"Where the winners lie: {told}.", tuple(pictures), None, tuple(notes)
+    yield Section(
+        "slices", "Slices of the space", f"Where the winners lie: {places}.", tuple(pictures), None, tuple(notes)
     )
 
 
-def _maps(material: Material, search: Found) -> tuple[Picture, ...]:
+def _maps(analysis: Analysis, search: Entry) -> tuple[Picture, ...]:
     """For each arm that searches two ranges or more, its runs over the first two."""
-    found = []
+    maps = []
     for place, (arm, each) in enumerate(search["arms"].items()):
         ranges = [name for name, option in each["space"].items() if "low" in option][:2]
         runs = [run for run in _scored(each) if all(name in run["hyperparameters"] for name in ranges)]
         if len(ranges) == 2 and runs:
-            found.append(
+            maps.append(
                 Picture(
                     f"map-{place}",
                     f"Where the runs of {text(arm)} went",
                     f"Each run of {text(arm, 60)} by {' and '.join(text(name, 60) for name in ranges)}; larger points "
                     "scored higher, hollow ones are start-up runs, the ring is the winner.",
-                    partial(_draw_map, material, arm, each, runs, ranges, int(search["startup"] or 0)),
+                    partial(_draw_map, analysis, arm, each, runs, ranges, int(search["startup"] or 0)),
                 )
             )
-    return tuple(found)
+    return tuple(maps)
 
 
-def _draw_history(material: Material, arm: str, each: Found, words: str, ends: tuple[float, float]) -> Figure:
+def _draw_history(analysis: Analysis, arm: str, each: Entry, words: str, ends: tuple[float, float]) -> Figure:
     figure, axes = panel()
-    colour = material.arms.colour(arm)
+    colour = analysis.arms.colour(arm)
     best = [(run["number"], run["best_so_far"]) for run in each["runs"] if run["best_so_far"] is not None]
     if best:
         axes.step(*zip(*best, strict=True), where="post", color=colour, linewidth=1.8)
-    _scatter(axes, _scored(each), [run["number"] for run in _scored(each)], material, arm, each)
+    _scatter(axes, _scored(each), [run["number"] for run in _scored(each)], analysis, arm, each)
     axes.set_xlim(0.5, each["wanted"] + 0.5)
     axes.set_ylim(*ends)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    integer_ticks(axes.xaxis)
     axes.set_xlabel("run")
     axes.set_ylabel(words)
     return figure
 
 
-def _draw_slice(material: Material, arms: Found, name: str, words: str) -> Figure:
+def _draw_slice(analysis: Analysis, arms: Entry, name: str, words: str) -> Figure:
     figure, axes = panel()
     options = [each["space"][name] for each in arms.values() if name in each["space"]]
     choices = list(dict.fromkeys(choice for option in options for choice in option.get("choices", ())))
     places = {_key(choice): float(place) for place, choice in enumerate(choices)}
-    shown = []
     for arm, each in arms.items():
         runs = [run for run in _scored(each) if name in run["hyperparameters"] and name in each["space"]]
         values = [run["hyperparameters"][name] for run in runs]
         x = [places.get(_key(value), -1.0) for value in values] if choices else [float(value) for value in values]
         if runs:
-            _scatter(axes, runs, x, material, arm, each)
+            _scatter(axes, runs, x, analysis, arm, each)
             axes.plot(
                 [],
                 [],
-                color=material.arms.colour(arm),
-                marker=material.arms.marker(arm),
+                color=analysis.arms.colour(arm),
+                marker=analysis.arms.marker(arm),
                 linestyle="none",
                 label=text(arm, 16),
             )
-            shown.append(arm)
     if choices:
         axes.set_xticks(range(len(choices)), [number(choice) for choice in choices])
         axes.set_xlim(-0.5, len(choices) - 0.5)
@@ -172,10 +183,10 @@ def _draw_slice(material: Material, arms: Found, name: str, words: str) -> Figur
 
 
 def _draw_map(
-    material: Material, arm: str, each: Found, runs: Sequence[Found], names: Sequence[str], startup: int
+    analysis: Analysis, arm: str, each: Entry, runs: Sequence[Entry], names: Sequence[str], startup: int
 ) -> Figure:
     figure, axes = panel()
-    colour = material.arms.colour(arm)
+    colour = analysis.arms.colour(arm)
     scores = np.array([run["score"] for run in runs])
     spread = float(np.ptp(scores)) or 1.0
     x, y = ([float(run["hyperparameters"][name]) for run in runs] for name in names)
@@ -192,9 +203,9 @@ def _draw_map(
     return figure
 
 
-def _scatter(axes: Axes, runs: Sequence[Found], x: Sequence[float], material: Material, arm: str, each: Found) -> None:
+def _scatter(axes: Axes, runs: Sequence[Entry], x: Sequence[float], analysis: Analysis, arm: str, each: Entry) -> None:
     """Runs as points, those that did not finish as crosses, a ring around the winner."""
-    colour, marker = material.arms.colour(arm), material.arms.marker(arm)
+    colour, marker = analysis.arms.colour(arm), analysis.arms.marker(arm)
     for place, run in zip(x, runs, strict=True):
         if run["status"] == "finished":
             axes.scatter(place, run["score"], s=34, color=colour, marker=marker, alpha=0.85, linewidths=0)
@@ -204,7 +215,7 @@ def _scatter(axes: Axes, runs: Sequence[Found], x: Sequence[float], material: Ma
             axes.scatter(place, run["score"], s=120, facecolors="none", edgecolors=INK, linewidths=1.3)
 
 
-def _scale(axes: Axes, side: str, options: Sequence[Found]) -> None:
+def _scale(axes: Axes, side: str, options: Sequence[Entry]) -> None:
     """The axis of a range: its ends, and logarithmic where the space is."""
     low, high = min(option["low"] for option in options), max(option["high"] for option in options)
     axis, limits = (axes.xaxis, axes.set_xlim) if side == "x" else (axes.yaxis, axes.set_ylim)
@@ -212,35 +223,33 @@ def _scale(axes: Axes, side: str, options: Sequence[Found]) -> None:
         (axes.set_xscale if side == "x" else axes.set_yscale)("log")
         ratio = (high / low) ** 0.06
         limits(low / ratio, high * ratio)
-        axis.set_major_formatter(lambda value, _: number(value))
-        axis.set_minor_formatter(lambda *_: "")
+        plain_numbers(axis)
     else:
         pad = 0.06 * (high - low)
         limits(low - pad, high + pad)
 
 
-def _scored(each: Found) -> list[Found]:
+def _scored(each: Entry) -> list[Entry]:
     return [run for run in each["runs"] if run["score"] is not None]
 
 
 def _key(value: object) -> str:
-    """Choices as a frame of the store gives them back: 1 may have become 1.0 there."""
+    """A choice as a key: a frame of the store may have turned 1 into 1.0."""
     return number(value)
 
 
-def _row(arm: str, run: Found, each: Found) -> tuple[str, ...]:
-    score, best = ("–" if run[key] is None else f"{run[key]:.4f}" for key in ("score", "best_so_far"))
-    return (text(arm, 60), str(run["number"]), run["status"].replace("_", " "), score, best, _values(run, each))
+def _row(arm: str, run: Entry, each: Entry) -> tuple[str, ...]:
+    scores = (score(run["score"]), score(run["best_so_far"]))
+    return (text(arm, 60), str(run["number"]), spaced(run["status"]), *scores, _values(run, each))
 
 
-def _values(run: Found, each: Found) -> str:
-    """What was searched; everything if the space is not known."""
-    names = each["space"] or run["hyperparameters"]
-    found = {name: run["hyperparameters"][name] for name in names if name in run["hyperparameters"]}
-    return ", ".join(f"{text(name, 40)} {number(value)}" for name, value in found.items())
+def _values(run: Entry, each: Entry) -> str:
+    """The searched hyperparameters of a run; all of them if the space is not known."""
+    values = run["hyperparameters"]
+    return named_values({name: values[name] for name in each["space"] or values if name in values})
 
 
-def _won(arms: Found, name: str) -> list[str]:
+def _won(arms: Entry, name: str) -> list[str]:
     return [
         f"{text(arm, 40)} {number(each['winner']['hyperparameters'][name])}"
         for arm, each in arms.items()
@@ -248,24 +257,24 @@ def _won(arms: Found, name: str) -> list[str]:
     ]
 
 
-def _gains(arms: Found, search: Found) -> str:
+def _gains(arms: Entry, search: Entry) -> str:
     startup = int(search["startup"] or 0)
-    told = []
+    gains = []
     for arm, each in arms.items():
         if each["winner"] is None:
-            told.append(f"{text(arm, 60)} none")
+            gains.append(f"{text(arm, 60)} none")
             continue
         first = [run["best_so_far"] for run in each["runs"][:startup] if run["best_so_far"] is not None]
-        gain = f", {each['winner']['score'] - first[-1]:+.3f}".replace("-", "−") if first else ""
-        told.append(f"{text(arm, 60)} run {each['winner']['number']}{gain}")
-    return "; ".join(told)
+        gain = minus(f", {each['winner']['score'] - first[-1]:+.3f}") if first else ""
+        gains.append(f"{text(arm, 60)} run {each['winner']['number']}{gain}")
+    return "; ".join(gains)
 
 
-def _proposed(search: Found) -> str:
+def _proposed(search: Entry) -> str:
     names = {"gp": "a Gaussian process", "tpe": "tree-structured Parzen estimators"}
     if search["sampler"] not in names:
         return "All configurations were drawn by chance."
-    told = f"Once {search['startup']} runs had finished, {names[search['sampler']]} proposed; before that, chance"
+    note = f"Once {search['startup']} runs had finished, {names[search['sampler']]} proposed; before that, chance"
     if search["warm_start"]:
-        told += f", after the {search['warm_starts']} best of {text(search['warm_start'], 60)}"
-    return f"{told}."
+        note += f", after the {search['warm_starts']} best of {text(search['warm_start'], 60)}"
+    return f"{note}."

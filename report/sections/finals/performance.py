@@ -1,4 +1,4 @@
-"""How an optimised study's final models do on the test set, arm by arm and against each other.
+"""The performance of final models on the test set, arm by arm and against each other.
 
 An arm's figure is the mean over its models of each model's own figure (never that of their predictions together, which
 would be an ensemble). Two errors go with it: over 1,000 resamples of patients with the models as they are, as in the
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from report.frames import StudyFrames
+from report.judged_study import JudgedStudy
 from report.sections.finals.sentences import final_cautions, final_sentences
 from report.sections.finals.tested_models import FinalModel, Tested, arms_of, tested_models
 from robustness.metrics import REFERRED
@@ -27,13 +28,14 @@ GRID = tuple(round(0.05 * step, 2) for step in range(11))
 """Referred fractions of the curves; those of the table are among them."""
 RESAMPLES, FEWER = 1000, 200
 MANY_PICTURES = 5000
-"""From so many pictures on, fewer resamples: their errors are small and take long."""
+"""From this number of pictures on, fewer resamples: the errors are small and take long."""
 MEASURES = ("accuracy", "nll", "calibration_error", "seconds_per_epoch", "parameters")
 
 
-def final_results(frames: StudyFrames) -> dict[str, Any] | None:
+def results(study: JudgedStudy) -> dict[str, Any] | None:
     """The test results; None for a study without tested final models."""
-    tested, strange = tested_models(frames)
+    frames = study.frames
+    tested, foreign = tested_models(frames)
     if tested is None:
         return None
     resamples = RESAMPLES if len(tested.labels) < MANY_PICTURES else FEWER
@@ -46,7 +48,7 @@ def final_results(frames: StudyFrames) -> dict[str, Any] | None:
     known = [arm for arm in arms if arms[arm]["auc"][0]["mean"] is not None]
     best = max(known, key=lambda arm: arms[arm]["auc"][0]["mean"], default=None)
     label = (frames.document.get("reference") or {}).get("label", "the reference")
-    found: dict[str, Any] = {
+    finals: dict[str, Any] = {
         "alone": True,
         "pictures": len(tested.labels),
         "patients": len(np.unique(tested.patients)),
@@ -60,7 +62,7 @@ def final_results(frames: StudyFrames) -> dict[str, Any] | None:
         "comparisons": compared,
         "reference": str(label) if any(each["reference"] for each in arms.values()) else None,
     }
-    return {"sentences": final_sentences(found), "cautions": final_cautions(frames, found, strange), **found}
+    return {"sentences": final_sentences(finals), "cautions": final_cautions(frames, finals, foreign), **finals}
 
 
 def _weights(tested: Tested, resamples: int) -> NDArray[np.float64]:
@@ -74,17 +76,17 @@ def _aucs(tested: Tested, model: FinalModel, weights: NDArray[np.float64]) -> ND
     Resamples of one patient would all be alike and claim to be certain: they are NaN, too.
     """
     fractions = GRID if model.refers else GRID[:1]
-    found = np.full((len(weights), len(GRID)), math.nan)
+    aucs = np.full((len(weights), len(GRID)), math.nan)
     rows = len(weights) if len(np.unique(tested.patients)) > 1 else 1
     arrays = (tested.labels, model.mean, model.uncertainty)
-    found[:rows, : len(fractions)] = referred_aucs(*arrays, fractions, weights[:rows])
-    return found
+    aucs[:rows, : len(fractions)] = referred_aucs(*arrays, fractions, weights[:rows])
+    return aucs
 
 
 def _arm(
     frames: StudyFrames, tested: Tested, models: Sequence[FinalModel], samples: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """What an arm's models show; samples [models, 1 + resamples, grid]."""
+    """The figures of an arm's models; samples [models, 1 + resamples, grid]."""
     means = samples.mean(axis=0)
     low, high = (_over_resamples(means[1:], point) for point in (0.025, 0.975))
     reference = ((frames.document.get("reference") or {}).get("auc_after_referral") or {}).get(models[0].key.arm)
@@ -139,31 +141,33 @@ def _planned(frames: StudyFrames, tested: Sequence[str]) -> list[str] | None:
 def comparisons(
     samples: Mapping[str, NDArray[np.float64]], planned: Sequence[str] | None = None
 ) -> list[dict[str, Any]]:
-    """Every two arms: the difference of their mean AUCs at each referred fraction, tested where nothing is referred.
+    """Every two arms: the difference of their mean AUCs at each referred fraction, tested with nothing referred.
 
     Samples [models, 1 + resamples, grid] of each arm; the same resamples of patients for all, so they are paired.
     `p_adjusted` is Holm's over all pairs but the planned one, which stands by itself; `p_among_all` counts it in.
     """
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for first, second in combinations(samples, 2):
         at: list[dict[str, Any]] = []
         for fraction in REFERRED:
             place = GRID.index(fraction)
             one, other = samples[first][:, :, place], samples[second][:, :, place]
-            told = difference_of_means(
+            difference = difference_of_means(
                 one[:, 0].tolist(), other[:, 0].tolist(), one[:, 1:].mean(axis=0) - other[:, 1:].mean(axis=0)
             )
-            at.append({"referred": fraction, **{name: _number(value) for name, value in vars(told).items()}})
-        found.append({"arms": [first, second], **{name: at[0][name] for name in at[0] if name != "referred"}, "at": at})
-    tested = [entry for entry in found if entry["p_value"] is not None]
-    # What is asked before the data is seen is one test; what is looked for among all pairs pays for the looking.
+            at.append({"referred": fraction, **{name: _number(value) for name, value in vars(difference).items()}})
+        entries.append(
+            {"arms": [first, second], **{name: at[0][name] for name in at[0] if name != "referred"}, "at": at}
+        )
+    tested = [entry for entry in entries if entry["p_value"] is not None]
+    # The planned comparison is a single test; the others were selected among all pairs, and are corrected for that.
     others = [entry for entry in tested if set(entry["arms"]) != set(planned or ())]
-    for entry in found:
+    for entry in entries:
         entry["p_adjusted"] = entry["p_among_all"] = entry["p_value"]
     for key, family in (("p_among_all", tested), ("p_adjusted", others)):
         for entry, value in zip(family, holm([entry["p_value"] for entry in family]), strict=True):
             entry[key] = value
-    return found
+    return entries
 
 
 def _over_resamples(samples: NDArray[np.float64], point: float) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""Which hyperparameters and values success hangs on, arm by arm, over complete pairs at the study's epoch.
+"""Which hyperparameters and values the outcome depends on, arm by arm, over complete pairs at the study's epoch.
 
 Values are levels: each value where there are few, else the quarters of a range. The unit is the configuration.
 """
@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from report.comparison import Sample, has_outcome
-from report.frames import StudyFrames
+from report.frames import StudyFrames, is_missing
+from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
 from robustness.optimize.importance import importance
 from robustness.statistics.proportions import WHOLE_SPACE, Interval, fraction_interval
@@ -24,7 +25,7 @@ QUARTERS = 4
 NEAR = 0.02
 """A configuration is near the winner if its score is at most this much lower."""
 MOST_FOR_IMPORTANCE = 2000
-"""Importance is told from the first so many configurations; more would change the third digit and take long."""
+"""Importance is computed from at most this many configurations; more would change the third digit and take long."""
 LEAST_CONFIGURATIONS = 3
 """A level with fewer configurations is not called the worst."""
 
@@ -43,7 +44,7 @@ def levels(values: pd.Series[Any]) -> Levels:
     different = sorted({plain(value) for value in known}, key=lambda value: (isinstance(value, str), value))
     if len(different) <= MOST_LEVELS:
         place = {value: number for number, value in enumerate(different)}
-        return Levels(different, values.map(lambda v: pd.NA if _missing(v) else place[plain(v)]).astype("Int64"))
+        return Levels(different, values.map(lambda v: pd.NA if is_missing(v) else place[plain(v)]).astype("Int64"))
     if not all(isinstance(value, (int, float)) for value in different):
         return Levels([], pd.Series(pd.NA, index=values.index, dtype="Int64"))
     numbers = known.astype(float)
@@ -53,18 +54,19 @@ def levels(values: pd.Series[Any]) -> Levels:
     return Levels(labels, pd.Series(place_of, index=known.index).reindex(values.index).astype("Int64"))
 
 
-def sensitivity(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> dict[str, Any]:
+def results(study: JudgedStudy) -> dict[str, Any]:
     """All of it, as `docs/report_json.md` describes it under `sensitivity`."""
-    units = {arm: arm_units(judged, arm, frames.rule) for arm in frames.arms}
-    of = {name: levels(frames.configurations[name]) for name in frames.varied}
-    of = {name: found for name, found in of.items() if len(found.labels) > 1}
+    frames, sample = study.frames, study.sample
+    units = {arm: arm_units(study.planned, arm, frames.rule) for arm in frames.arms}
+    every = {name: levels(frames.configurations[name]) for name in frames.varied}
+    of = {name: each for name, each in every.items() if len(each.labels) > 1}
     drawn = max((len(frame) for frame in units.values()), default=0)
     rates = {
         name: {
-            "values": found.labels,
-            "arms": {arm: _rates(frame, found, sample, drawn) for arm, frame in units.items()},
+            "values": each.labels,
+            "arms": {arm: _rates(frame, each, sample, drawn) for arm, frame in units.items()},
         }
-        for name, found in of.items()
+        for name, each in of.items()
     }
     return {
         "hyperparameters": rates,
@@ -86,18 +88,14 @@ def arm_units(judged: pd.DataFrame, arm: str, summary: str) -> pd.DataFrame:
 
 
 def plain(value: Any) -> Any:
-    """A value of a frame as plain Python; a whole number that a gap made a float is whole again."""
+    """A value of a frame as plain Python; an integer that a gap in the column turned into a float is one again."""
     value = value.item() if hasattr(value, "item") else value
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) >= 2 else value
 
 
-def _missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value != value
-
-
-def _rates(units: pd.DataFrame, found: Levels, sample: Sample, drawn: int) -> dict[str, list[dict[str, Any]]]:
-    level = found.of.reindex(units.index)
-    members = [(level == n).fillna(False).astype(bool) for n in range(len(found.labels))]
+def _rates(units: pd.DataFrame, levels: Levels, sample: Sample, drawn: int) -> dict[str, list[dict[str, Any]]]:
+    level = levels.of.reindex(units.index)
+    members = [(level == n).fillna(False).astype(bool) for n in range(len(levels.labels))]
     rates: dict[str, list[dict[str, Any]]] = {}
     for outcome in OUTCOMES:
         rates[outcome] = [_rate(units[outcome][at], sample, drawn) for at in members]
@@ -129,7 +127,7 @@ def _middle(scores: pd.Series[Any]) -> dict[str, Any]:
 
 def _two_way(units: Mapping[str, pd.DataFrame], of: Mapping[str, Levels]) -> list[dict[str, Any]]:
     """Counts for every two hyperparameters: tables [levels of the first, levels of the second] of each arm."""
-    found = []
+    tables_of_pairs = []
     for first, second in combinations(of, 2):
         a, b = of[first], of[second]
         shape = (len(a.labels), len(b.labels))
@@ -145,8 +143,8 @@ def _two_way(units: Mapping[str, pd.DataFrame], of: Mapping[str, Levels]) -> lis
                 tables[key] = table.tolist()
             arms[arm] = tables
         if any(np.any(tables["of"]) for tables in arms.values()):
-            found.append({"hyperparameters": [first, second], "values": [a.labels, b.labels], "arms": arms})
-    return found
+            tables_of_pairs.append({"hyperparameters": [first, second], "values": [a.labels, b.labels], "arms": arms})
+    return tables_of_pairs
 
 
 def _importance(units: pd.DataFrame, frames: StudyFrames) -> dict[str, Any]:
@@ -154,19 +152,19 @@ def _importance(units: pd.DataFrame, frames: StudyFrames) -> dict[str, Any]:
     drawn = frames.configurations.loc[units.index, frames.varied]
     columns = {name: [plain(value) for value in drawn[name]] for name in frames.varied}
     rows = [
-        {name: columns[name][row] for name in frames.varied if not _missing(columns[name][row])}
+        {name: columns[name][row] for name in frames.varied if not is_missing(columns[name][row])}
         for row in range(len(drawn))
     ]
-    found = importance(rows, units["score"].to_numpy())
-    return {"shares": dict(found.shares), "quantile": found.quantile, "why_not": found.why_not}
+    shares = importance(rows, units["score"].to_numpy())
+    return {"shares": dict(shares.shares), "quantile": shares.quantile, "why_not": shares.why_not}
 
 
 def _worst(rates: Mapping[str, Any], arm: str) -> dict[str, Any] | None:
     """The value that most often goes with learning nothing; of equals the one with the most configurations."""
     candidates = [
         {"hyperparameter": name, "value": value, **entry}
-        for name, found in rates.items()
-        for value, entry in zip(found["values"], found["arms"][arm]["learned_nothing"], strict=True)
+        for name, rate in rates.items()
+        for value, entry in zip(rate["values"], rate["arms"][arm]["learned_nothing"], strict=True)
         if entry["of"] >= LEAST_CONFIGURATIONS and entry["fraction"] > 0
     ]
     return max(candidates, key=lambda entry: (entry["fraction"], entry["of"]), default=None)
@@ -180,7 +178,7 @@ def _winner(units: pd.DataFrame, frames: StudyFrames, arm: str) -> dict[str, Any
     number = int(units.index.to_numpy()[units["score"].to_numpy().argmax()])
     highest = float(units["score"].max())
     near = int((units["score"] >= highest - NEAR).sum())
-    found: dict[str, Any] = {
+    winner: dict[str, Any] = {
         "configuration": number,
         "hyperparameters": _values(frames, number),
         "score": highest,
@@ -190,18 +188,18 @@ def _winner(units: pd.DataFrame, frames: StudyFrames, arm: str) -> dict[str, Any
     if reference is not None:
         same = _same(frames.configurations.loc[units.index], reference)
         scores = units["score"]
-        found["reference"] = {
+        winner["reference"] = {
             "hyperparameters": dict(reference),
             "configuration": int(same[0]) if same else None,
             "score": float(scores[same[0]]) if same else None,
             "rank": int((scores > scores[same[0]]).sum()) + 1 if same else None,
         }
-    return found
+    return winner
 
 
 def _values(frames: StudyFrames, number: int) -> dict[str, Any]:
     row = frames.configurations.loc[number]
-    return {str(name): plain(value) for name, value in row.items() if not _missing(value)}
+    return {str(name): plain(value) for name, value in row.items() if not is_missing(value)}
 
 
 def _same(drawn: pd.DataFrame, reference: Mapping[str, Any]) -> list[Any]:
@@ -215,21 +213,21 @@ def _same(drawn: pd.DataFrame, reference: Mapping[str, Any]) -> list[Any]:
 def _sensible(
     units: pd.DataFrame, of: Mapping[str, Levels], rates: Mapping[str, Any], arm: str, sample: Sample
 ) -> dict[str, Any]:
-    """The arm's fractions in what is left when its worst value of each hyperparameter is taken out.
+    """The arm's fractions without its worst value of each hyperparameter.
 
-    The worst is that with the largest fraction that learned nothing; of equals, with the lowest median score. It is
-    chosen by the same trials that are then counted, so the fractions flatter the arm.
+    The worst has the largest fraction that learned nothing; of equals, with the lowest median score. It is
+    chosen by the same trials that are then counted, so the fractions are optimistically biased.
     """
     removed: dict[str, Any] = {}
     kept = pd.Series(True, index=units.index)
-    for name, found in of.items():
+    for name, levels in of.items():
         entries = rates[name]["arms"][arm]
-        used = [n for n in range(len(found.labels)) if entries["learned_nothing"][n]["of"]]
+        used = [n for n in range(len(levels.labels)) if entries["learned_nothing"][n]["of"]]
         if len(used) < 2:
             continue
         worst = min(used, key=lambda n: (-entries["learned_nothing"][n]["fraction"], entries["score"][n]["median"]))
-        removed[name] = found.labels[worst]
-        kept &= (found.of.reindex(units.index) != worst).fillna(True).astype(bool)
+        removed[name] = levels.labels[worst]
+        kept &= (levels.of.reindex(units.index) != worst).fillna(True).astype(bool)
     left = units[kept]
     return {
         "removed": removed,

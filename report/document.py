@@ -1,0 +1,65 @@
+"""The parts that a report is made of: sections with pictures, tables and galleries, before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One panel: the function that draws it, and its description for those who cannot see it."""
+
+    name: str
+    """Unique in the report; the name of its file and the beginning of its ids."""
+    title: str
+    description: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The table beside a picture."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A small picture with a few lines under it."""
+
+    source: str
+    """Its address: a data URL, since the page sends no request to any host."""
+    words: str
+    """For those who cannot see it."""
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Thumbnails that belong together."""
+
+    title: str
+    thumbnails: tuple[Thumbnail, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report: one question, the answer of the data, the pictures and the numbers behind them."""
+
+    name: str
+    title: str
+    reading: str
+    """One sentence, computed from the data."""
+    pictures: tuple[Picture, ...] = ()
+    numbers: Numbers | None = None
+    notes: tuple[str, ...] = ()
+    """How to read the pictures, and what they leave out."""
+    galleries: tuple[Gallery, ...] = ()
+    slider: Mapping[str, Any] | None = None
+    """The values of `templates/slider.html`, which then shows the section."""

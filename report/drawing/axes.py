@@ -1,0 +1,88 @@
+"""Parts of a picture that several sections draw: labels at the ends of lines, ticks, many lines, legend entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from report.drawing.style import Arms
+from report.words import number, text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.lines import Line2D
+
+
+def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """The places, moved as little as needed to be `gap` apart and, if they fit, between `low` and `high`."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    moved = list(places)
+    for _ in range(100):
+        for below, above in pairwise(order):
+            lack = gap - (moved[above] - moved[below])
+            if lack > 0:
+                moved[below] -= lack / 2
+                moved[above] += lack / 2
+        if order:
+            lift = max(0.0, low - moved[order[0]])
+            drop = max(0.0, moved[order[-1]] - high)
+            moved = [place + lift - drop for place in moved]
+    return moved
+
+
+def label_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], arms: Arms) -> None:
+    """Write each arm's name at the end of its line, in the margin on the right, none over another."""
+    axes.autoscale_view()  # which would happen only when drawn, after the heights below were computed
+    names = list(ends)
+    scale = axes.transData
+    heights = [float(axes.transAxes.inverted().transform(scale.transform((x, y)))[1]) for x, y in ends.values()]
+    for name, height, place in zip(names, heights, spread(heights, 0.075, 0.02, 0.98), strict=True):
+        axes.plot(
+            [1.0, 1.03, 1.05],
+            [min(max(height, 0.0), 1.0), place, place],
+            transform=axes.transAxes,
+            color=arms.colour(name),
+            linewidth=1.4,
+            clip_on=False,
+        )
+        axes.text(1.06, place, text(name, 18), transform=axes.transAxes, va="center", ha="left", fontweight="bold")
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Label the ticks of a logarithmic axis with numbers in place of powers of ten."""
+    axis.set_major_formatter(lambda value, _: number(value))
+    axis.set_minor_formatter(lambda *_: "")
+
+
+def integer_ticks(axis: Axis) -> None:
+    """Put ticks at integers only."""
+    from matplotlib.ticker import MaxNLocator  # not needed before something is drawn
+
+    axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def powers_of_two(axis: Axis) -> None:
+    """Put the ticks of a logarithmic axis at powers of two only."""
+    from matplotlib.ticker import LogLocator, NullLocator  # not needed before something is drawn
+
+    axis.set_major_locator(LogLocator(base=2))
+    axis.set_minor_locator(NullLocator())
+
+
+def draw_lines(axes: Axes, paths: Sequence[NDArray[np.float64]], colour: str, alpha: float) -> None:
+    """Draw many lines, each [points, 2], as one collection; it does not change the limits of the axes."""
+    from matplotlib.collections import LineCollection  # not needed before something is drawn
+
+    axes.add_collection(LineCollection(paths, colors=colour, alpha=alpha, linewidths=1.0))
+
+
+def legend_line(label: str, colour: str, **style: Any) -> Line2D:
+    """A line that stands only in a legend."""
+    from matplotlib.lines import Line2D  # not needed before something is drawn
+
+    return Line2D([], [], color=colour, label=label, **style)

@@ -1,0 +1,69 @@
+"""A study with its judged trials: the input of the `results` of every section."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from report.comparison import Sample, comparisons, outcome_counts
+from report.frames import StudyFrames
+from report.judging import judge_trials
+from robustness.sweep.outcomes import SUMMARIES, Judge, judges
+
+
+@dataclass(frozen=True)
+class JudgedStudy:
+    """The frames of a study, the judges at the best and last epoch, and their outcomes of every trial."""
+
+    frames: StudyFrames
+    judges: Mapping[str, Judge]
+    trials: pd.DataFrame
+    """The frame of trials as `report.judging.judge_trials` returns it."""
+    sample: Sample
+
+    @staticmethod
+    def of(frames: StudyFrames) -> JudgedStudy:
+        """Judge every trial of a study by its own thresholds."""
+        own = judges(frames.document, frames.untrained)
+        return JudgedStudy(frames, own, judge_trials(frames, own), Sample.of(frames))
+
+    @cached_property
+    def planned(self) -> pd.DataFrame:
+        """The trials that fractions are over: winners' further replicates would weight their configurations more."""
+        return self.trials.loc[self.trials["replicate"] < self.frames.replicates]
+
+    @cached_property
+    def outcome_counts(self) -> dict[str, dict[str, Any]]:
+        """The fractions of each arm (`report.comparison.outcome_counts`)."""
+        return outcome_counts(self.planned, self.judges, self.frames, self.sample)
+
+    @cached_property
+    def comparisons(self) -> list[dict[str, Any]]:
+        """Every paired comparison of two arms (`report.comparison.comparisons`)."""
+        return comparisons(self.planned, self.frames, self.sample)
+
+    @cached_property
+    def score_range(self) -> tuple[float, float]:
+        """The ends of the axis of thresholds: 0.5 to 1 for an AUC, 0 to 1 for an accuracy, else the observed range."""
+        if self.frames.metric.endswith("auc"):
+            return 0.5, 1.0
+        if self.frames.metric.endswith("accuracy"):
+            return 0.0, 1.0
+        scores = self.planned[[f"score_{summary}" for summary in SUMMARIES]].to_numpy(dtype=float)
+        finite = scores[np.isfinite(scores)]
+        if not finite.size or finite.min() == finite.max():
+            centre = float(finite[0]) if finite.size else 0.5
+            return centre - 0.5, centre + 0.5
+        return float(finite.min()), float(finite.max())
+
+    def paired_scores(self, arm: str) -> list[NDArray[np.float64]]:
+        """The scores of an arm's trials in complete pairs at the study's epoch, an array for each configuration."""
+        own = self.planned[self.planned["paired"] & (self.planned["arm"] == arm)]
+        scores = own.groupby("configuration")[f"score_{self.frames.rule}"]
+        return [group.to_numpy(dtype=float) for _, group in scores]

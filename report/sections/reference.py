@@ -1,0 +1,67 @@
+"""The figures of the study's reference, such as a paper, beside its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from report.document import Numbers, Section
+from report.judged_study import JudgedStudy
+from report.judging import OUTCOMES
+from report.words import DASH, bracketed, exact_percent, spaced, text
+
+if TYPE_CHECKING:
+    from report.analysis import Analysis
+
+
+def results(study: JudgedStudy) -> dict[str, Any] | None:
+    """The reference's fractions beside the study's own; `inside` if its figure lies within our interval."""
+    reference = study.frames.document.get("reference")
+    if not reference:
+        return None
+    rows = []
+    for outcome in OUTCOMES:
+        for arm, theirs in (reference.get(outcome) or {}).items():
+            ours = (study.outcome_counts.get(arm) or {}).get(outcome)
+            known = ours if ours is not None and ours["fraction"] is not None else None
+            rows.append(
+                {
+                    "arm": arm,
+                    "outcome": outcome,
+                    "reference": theirs,
+                    "ours": known["fraction"] if known else None,
+                    "low": known["low"] if known else None,
+                    "high": known["high"] if known else None,
+                    "inside": bool(known["low"] <= theirs <= known["high"]) if known else None,
+                }
+            )
+    return {
+        "label": reference.get("label", "reference"),
+        "pairs": reference.get("pairs"),
+        "fractions": rows,
+        "winners": reference.get("winners") or {},
+        "auc_after_referral": reference.get("auc_after_referral") or {},
+        "figures": reference.get("figures") or {},
+    }
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The reference's fractions beside ours; none if the study names no reference."""
+    reference = analysis.results["reference"]
+    if not reference or not reference["fractions"]:
+        return
+    rows = [
+        (
+            f"{text(row['arm'], 60)}, {spaced(row['outcome'])}",
+            exact_percent(row["reference"]),
+            bracketed(row["ours"], row["low"], row["high"], exact_percent),
+            {True: "within our interval", False: "outside our interval", None: DASH}[row["inside"]],
+        )
+        for row in reference["fractions"]
+    ]
+    outside = sum(row["inside"] is False for row in reference["fractions"])
+    label = analysis.reference_label
+    pairs = f" (of {reference['pairs']} pairs)" if reference["pairs"] else ""
+    reading = f"Of the {len(rows)} fractions that {label} gives{pairs}, {outside} lie outside our 95 % interval."
+    columns = ("What", text(label, 40), "Ours", "So it is")
+    yield Section("reference", "Beside the reference", reading, (), Numbers(columns, tuple(rows)))
