@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the runs; 0."""
-    from robustness.importing.imported_study import Columns, read_runs
+    from robustness.importing.csv_runs import Columns, read_runs
+    from robustness.importing.imported_study import ImportedStudy
     from robustness.store import open_store
     from robustness.study.arms import check_label
 
@@ -34,16 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
     columns = Columns(arguments.arm, arguments.metric, arguments.replicate, None if names is None else names.split(","))
     check_label(arguments.study, "--study")
     files = [_file(text) for text in arguments.files]
-    study = read_runs(files, arguments.study, columns, arguments.learned_nothing, arguments.good)
+    metric, runs = read_runs(files, columns)
+    study = ImportedStudy.of(arguments.study, metric, runs, arguments.learned_nothing, arguments.good)
     with open_store(arguments.store) as store:
-        registered = store.register(study, study)
-        with registered.lock(), registered.writer() as writer:
-            for found, epoch in study.results():
-                writer.started(found.key, worker="import")
-                if epoch is not None:
-                    writer.epoch(found.key, epoch)
-                number = None if epoch is None else epoch.epoch
-                writer.ended(found.key, found.status, found.metric, number, seconds=found.seconds)
+        study.save(store)
     configurations = len({trial.configuration for trial in study.trials})
     print(
         f"{len(study.runs)} runs of {len(study.arms)} arms ({', '.join(study.arms)}), {configurations} configurations"
