@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from robustness.cli import DONE
-from robustness.importing.imported_study import Columns, read_runs
+from robustness.importing.csv_runs import Columns, read_runs
+from robustness.importing.imported_study import ImportedStudy
 from robustness.store import open_store
 from robustness.study.arms import check_label
 from robustness.sweep.progress import plural
@@ -18,16 +19,10 @@ def run(arguments: argparse.Namespace) -> int:
     names = arguments.hyperparameters
     columns = Columns(arguments.arm, arguments.metric, arguments.replicate, None if names is None else names.split(","))
     files = [_file(text) for text in arguments.files]
-    study = read_runs(files, arguments.study, columns, arguments.learned_nothing, arguments.good)
+    metric, runs = read_runs(files, columns)
+    study = ImportedStudy.of(arguments.study, metric, runs, arguments.learned_nothing, arguments.good)
     with open_store(arguments.store) as store:
-        registered = store.register(study, study)
-        with registered.lock(), registered.writer() as writer:
-            for result, epoch in study.results():
-                writer.started(result.key, worker="import")
-                if epoch is not None:
-                    writer.epoch(result.key, epoch)
-                number = None if epoch is None else epoch.epoch
-                writer.ended(result.key, result.status, result.metric, number, seconds=result.seconds)
+        study.save(store)
     configurations = len({trial.configuration for trial in study.trials})
     print(
         f"imported {plural(len(study.runs), 'run')} of {plural(len(study.arms), 'arm')} "

@@ -11,7 +11,7 @@ from rich.table import Table
 from robustness.cli.display import print_table, value_text
 from robustness.execution.protocol import Started
 from robustness.optimize.final_models import winners
-from robustness.optimize.proposals import Run
+from robustness.optimize.proposals import SearchRun
 from robustness.optimize.search import search_of
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
@@ -41,7 +41,7 @@ class SearchLines:
     def started(self, arm: str, number: int, where: Started) -> None:
         pass
 
-    def ended(self, arm: str, run: Run, seconds: float) -> None:
+    def ended(self, arm: str, run: SearchRun, seconds: float) -> None:
         if run.score is not None and run.status == "finished":
             self._best[arm] = max(run.score, self._best.get(arm, run.score))
         best = f" (best {self._best[arm]:.3f})" if arm in self._best else ""

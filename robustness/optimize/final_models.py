@@ -1,7 +1,7 @@
-"""Final models: the best configuration of each arm trained anew, scored on the test set, and ensembles of them.
+"""Final models: the best configuration of each arm, retrained and scored on the test set, and ensembles of them.
 
-A final trial's files lie in a folder beside the store: `NUMBER-ARM-REPLICATE.model.pt` is what `robustness predict`
-takes. Its predictions for the test set go into the store, so every figure can be made again without training.
+The models are saved in a folder next to the store as `NUMBER-ARM-REPLICATE.model.pt`, which `robustness predict` reads.
+Their test predictions are saved in the store, so that every figure can be redrawn without training.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from robustness.execution.protocol import Executor, never
 from robustness.optimize.ensembles import FROM_MEMBERS, combine, final_counts, members_of, size_of
-from robustness.optimize.proposals import Run
+from robustness.optimize.proposals import SearchRun
 from robustness.optimize.search import runs_in, search_of, trial_of
 from robustness.plugins import find_trainable
 from robustness.store.study_store import StudyStore
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 SPLIT = "test"
 
 
-def winners(study: Study, store: StudyStore) -> dict[str, Run]:
-    """The best finished run of each searched arm, the first of equals; arms of which none has finished are left out."""
-    best: dict[str, Run] = {}
+def winners(study: Study, store: StudyStore) -> dict[str, SearchRun]:
+    """The best finished run of each searched arm that has one; the first if several are equal."""
+    best: dict[str, SearchRun] = {}
     for arm, runs in runs_in(study, store).items():
         finished = [run for run in runs if run.status == "finished" and run.score is not None]
         if finished:
@@ -42,13 +42,13 @@ def winners(study: Study, store: StudyStore) -> dict[str, Run]:
 
 
 def as_final(study: Study) -> Study:
-    """The study as its final models are trained: by the objective, at the best epoch, for all epochs."""
+    """The study as its final models are trained: for all epochs, judged by the objective at the best epoch."""
     outcomes = study.outcomes.model_copy(update={"metric": study.objective, "epoch": "best"})
     return replace(study, outcomes=outcomes)
 
 
 def final_trials(study: Study, store: StudyStore) -> list[Trial]:
-    """The final trials of every arm that gets final models and has a winner, the first models of all arms first."""
+    """The final trials of each arm with a winner, ordered by replicate and then by arm."""
     if study.finals is None:
         return []
     study = as_final(study)
@@ -72,7 +72,7 @@ def final_trials(study: Study, store: StudyStore) -> list[Trial]:
 
 
 def final_numbers(store: StudyStore, runs: Mapping[str, int]) -> dict[str, int]:
-    """For each arm the configuration number of its final models of a run: the stored one, or the next free number."""
+    """The configuration number of the final models of a run of each arm: as stored, or else the next free one."""
     finals = [trial for trial in store.results() if trial.stage == "final"]
     stored = {(trial.key.arm, trial.run): trial.key.configuration for trial in finals}
     free = itertools.count(store.next_configuration())
@@ -80,7 +80,7 @@ def final_numbers(store: StudyStore, runs: Mapping[str, int]) -> dict[str, int]:
 
 
 def is_done(study: Study, store: StudyStore, finals: bool) -> bool:
-    """Whether every run and, if asked for, every final model that is trained has ended."""
+    """Whether every run and, with `finals`, every trained final model has ended."""
     wanted = search_of(study).runs
     if any(len(runs) < wanted for runs in runs_in(study, store).values()) or store.pending():
         return False
@@ -95,7 +95,7 @@ def train_finals(
     watcher: Watcher | None = None,
     stop: Callable[[], bool] = never,
 ) -> None:
-    """Train the final models that the store lacks, take in their predictions, and make the ensembles.
+    """Train the final models that have not ended, store their predictions, and evaluate the ensembles.
 
     The caller holds the study's lock and has finished the search.
     """
@@ -108,15 +108,16 @@ def train_finals(
     recorder = Recorder(final, judge, folder, watcher)
     with store.writer() as writer:
         recorder.writer = writer
-        left = (with_checkpoint(trial, folder) for trial in trials if trial.key in pending)
-        executor.run(left, recorder, terms_of(final), stop)
+        remaining = (with_checkpoint(trial, folder) for trial in trials if trial.key in pending)
+        executor.run(remaining, recorder, terms_of(final), stop)
     if find_trainable(study.trainable).finals is not None:
-        take_in_predictions(trials, folder, store)
+        store_predictions(trials, folder, store)
         make_ensembles(study, store)
 
 
-def take_in_predictions(trials: list[Trial], folder: Path, store: StudyStore) -> None:
-    """Move what finished models predict from their files into the store."""
+def store_predictions(trials: list[Trial], folder: Path, store: StudyStore) -> None:
+    """Move the predictions of finished models from their files to the store."""
+    # Here, because they import torch, which a study with its own trainable does not need.
     from robustness.trainables.classification.final_training import predictions_file
     from robustness.trainables.classification.saved_model import load_predictions
 
@@ -129,27 +130,29 @@ def take_in_predictions(trials: list[Trial], folder: Path, store: StudyStore) ->
 
 
 def make_ensembles(study: Study, store: StudyStore) -> None:
-    """Score every ensemble whose members are there: of k members each, the first k models, the next k, and so on."""
+    """Evaluate every ensemble whose members have finished: the first k models, the next k, and so on."""
+    # Here, because it imports torch, which a study with its own trainable does not need.
     from robustness.trainables.classification.final_training import measures_on_test
 
     if study.finals is None:
         return
     best = winners(study, store)
-    kept, states = store.predictions(SPLIT), store.states()
+    predicted, states = store.predictions(SPLIT), store.states()
     wanted = study.finals.arms or [arm.label for arm in study.arms]
     for label, member in members_of(study).items():
         if label not in wanted or member not in best:
             continue
         run = best[member]
         numbers = final_numbers(store, {member: run.number, label: run.number})
-        there = sorted(key for key in kept if key.arm == member and key.configuration == numbers[member])
+        models = sorted(key for key in predicted if key.arm == member and key.configuration == numbers[member])
         size = size_of(study, label)
-        for place in range(len(there) // size):
-            group = there[place * size : (place + 1) * size]
-            trial = trial_of(study, TrialKey(numbers[label], label, place), run.hyperparameters, "final", run.number)
+        for replicate in range(len(models) // size):
+            group = models[replicate * size : (replicate + 1) * size]
+            key = TrialKey(numbers[label], label, replicate)
+            trial = trial_of(study, key, run.hyperparameters, "final", run.number)
             if states.get(trial.key) == "finished":
                 continue
-            arrays = combine([kept[key] for key in group])
+            arrays = combine([predicted[member_key] for member_key in group])
             measures = measures_on_test(arrays["labels"], arrays["patients"], arrays["probabilities"])
             measures |= _sums(store, group) | {"members": float(size)}
             if trial.key not in states:
@@ -162,7 +165,7 @@ def make_ensembles(study: Study, store: StudyStore) -> None:
 
 
 def final_measures(store: StudyStore) -> pd.DataFrame:
-    """A row for each finished final model: arm, replicate, configuration, and the measures of its last epoch."""
+    """One row for each finished final model: configuration, arm, replicate, and the measures of its last epoch."""
     key = ["configuration", "arm", "replicate"]
     trials = store.trials()
     finals = trials.loc[(trials["stage"] == "final") & (trials["status"] == "finished"), [*key, "run"]]
@@ -174,12 +177,12 @@ def final_measures(store: StudyStore) -> pd.DataFrame:
 
 
 def model_folder(study: Study, store: StudyStore) -> Path:
-    """Where final models are kept, beside the store's file."""
+    """The folder of the final models, next to the store's file."""
     return store.spill.resolve().with_name(f"{study.name}.models")
 
 
 def _sums(store: StudyStore, group: list[TrialKey]) -> dict[str, float]:
-    """Parameters and time of all members together."""
+    """The parameters and the time for an epoch, summed over all members."""
     frame = final_measures(store)
     rows = [
         TrialKey(number, arm, replicate) in group

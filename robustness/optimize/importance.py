@@ -1,7 +1,7 @@
-"""How much each hyperparameter decides whether a configuration is among the best: PED-ANOVA, as Optuna computes it.
+"""Importance of hyperparameters for reaching the best configurations: PED-ANOVA, as Optuna computes it.
 
-It compares how a hyperparameter's values are spread among the best configurations and among all; a hyperparameter that
-only some configurations have is judged within those. Optuna's defaults are set by name, since they change.
+It compares the distribution of a hyperparameter among the best configurations with that among all; a hyperparameter
+that only some configurations have is judged within those. Optuna's defaults are set explicitly, since they change.
 """
 
 from __future__ import annotations
@@ -14,25 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_ABOVE = 5
-"""So many of the best configurations are needed for it to say anything."""
+"""The least number of best configurations for a meaningful result."""
 SMALLEST_QUANTILE = 0.1
 LARGEST_QUANTILE = 0.5
 
 
 @dataclass(frozen=True)
 class Importance:
-    """Shares that add up to 1, greatest first; empty if it cannot be told, and why."""
+    """The importance of each hyperparameter, largest first, as shares that add up to 1; empty if unknown."""
 
     shares: Mapping[str, float]
     quantile: float
-    """The best share of configurations that it is about."""
+    """The share of configurations that count as the best."""
     why_not: str | None = None
+    """The reason if the importance is unknown."""
 
 
 def importance(configurations: Sequence[Mapping[str, Any]], scores: NDArray[np.float64]) -> Importance:
-    """The importance of each hyperparameter for the scores [n]; a configuration lacks those it does not use.
+    """The importance of each hyperparameter for the scores [n]; configurations need not have the same hyperparameters.
 
-    Numbers of more than ten different values are taken as continuous.
+    Numbers with more than ten different values are treated as continuous.
     """
     n = len(scores)
     quantile = max(SMALLEST_QUANTILE, LEAST_ABOVE / n) if n else 1.0
@@ -41,6 +42,7 @@ def importance(configurations: Sequence[Mapping[str, Any]], scores: NDArray[np.f
     cutoff = np.sort(scores)[::-1][int(np.ceil(quantile * n)) - 1]
     if (scores >= cutoff).mean() > LARGEST_QUANTILE:
         return Importance({}, quantile, "too many configurations tie for the best")
+    # Here, because most reports have too few configurations to need Optuna.
     import optuna
     from optuna.importance import PedAnovaImportanceEvaluator
 

@@ -1,6 +1,6 @@
-"""The runs of a search in Optuna's own tables of the same database, for `optuna-dashboard` and other tools of Optuna.
+"""A copy of the runs of a search in Optuna's own tables of the same database, for `optuna-dashboard` and similar tools.
 
-They are a copy: the search never reads them, and a database that is busy (a dashboard reads it) only delays the copy.
+The search never reads the copy, and a busy database (read by a dashboard, say) only delays it.
 """
 
 from __future__ import annotations
@@ -16,50 +16,50 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import URL, event
 from sqlalchemy.exc import SQLAlchemyError
 
-from robustness.optimize.proposals import Run, frozen, quiet
+from robustness.optimize.proposals import SearchRun, frozen, quiet
 from robustness.space.space import Space
 from robustness.store.connection import BUSY_SECONDS, sqlite_file
 from robustness.trial import ENDED
 
 
-class OptunaTables:
-    """Optuna's studies `STUDY/ARM`, one for each arm."""
+class OptunaMirror:
+    """Optuna studies named `STUDY/ARM`, one for each arm."""
 
     def __init__(self, storage: RDBStorage | None, study: str, metric: str) -> None:
         self._storage = storage
         self._study = study
         self._metric = metric
-        self._numbers: dict[str, int] = {}
-        self._shown: dict[str, list[tuple[int, bool]]] = {}
-        """For each arm the rows of the runs that are there, and whether they have ended."""
+        self._studies: dict[str, int] = {}
+        self._copied: dict[str, list[tuple[int, bool]]] = {}
+        """For each arm the row of each copied run, and whether the copy has ended."""
 
-    def show(self, arm: str, space: Space, runs: Sequence[Run]) -> bool:
-        """Bring the arm's study up to date; False if the database would not have it now."""
+    def update(self, arm: str, space: Space, runs: Sequence[SearchRun]) -> bool:
+        """Copy the runs of an arm; returns False if the database cannot be written now."""
         if self._storage is None:
             return False
         try:
             with quiet():
-                self._show(self._storage, arm, space, runs)
+                self._update(self._storage, arm, space, runs)
         except (SQLAlchemyError, OptunaError):
-            # What is there is read anew the next time.
-            self._shown.pop(arm, None)
+            # The next update rereads the copied rows.
+            self._copied.pop(arm, None)
             self._storage.remove_session()
             return False
         return True
 
-    def _show(self, storage: RDBStorage, arm: str, space: Space, runs: Sequence[Run]) -> None:
-        if arm not in self._shown:
-            self._numbers[arm] = _find_study(storage, f"{self._study}/{arm}")
-            there = storage.get_all_trials(self._numbers[arm], deepcopy=False)
-            self._shown[arm] = [(trial._trial_id, trial.state.is_finished()) for trial in there]
-        shown = self._shown[arm]
+    def _update(self, storage: RDBStorage, arm: str, space: Space, runs: Sequence[SearchRun]) -> None:
+        if arm not in self._copied:
+            self._studies[arm] = _find_study(storage, f"{self._study}/{arm}")
+            trials = storage.get_all_trials(self._studies[arm], deepcopy=False)
+            self._copied[arm] = [(trial._trial_id, trial.state.is_finished()) for trial in trials]
+        copied = self._copied[arm]
         for run in runs:
             ended = run.status in ENDED
-            if run.number >= len(shown):
+            if run.number >= len(copied):
                 trial = self._frozen(run, space, runs)
-                shown.append((storage.create_new_trial(self._numbers[arm], trial), ended))
-            elif ended and not shown[run.number][1]:
-                row = shown[run.number][0]
+                copied.append((storage.create_new_trial(self._studies[arm], trial), ended))
+            elif ended and not copied[run.number][1]:
+                row = copied[run.number][0]
                 trial = self._frozen(run, space, runs)
                 for name, value in trial.system_attrs.items():
                     storage.set_trial_system_attr(row, name, value)
@@ -67,10 +67,10 @@ class OptunaTables:
                     storage.set_trial_intermediate_value(row, epoch, value)
                 storage.set_trial_user_attr(row, "status", run.status)
                 storage.set_trial_state_values(row, trial.state, trial.values)
-                shown[run.number] = row, True
+                copied[run.number] = row, True
 
-    def _frozen(self, run: Run, space: Space, runs: Sequence[Run]) -> FrozenTrial:
-        """A run as people should see it: one that was pruned is not complete, as samplers are told."""
+    def _frozen(self, run: SearchRun, space: Space, runs: Sequence[SearchRun]) -> FrozenTrial:
+        """A run as a dashboard should show it: as pruned, where samplers take it for complete."""
         trial = frozen(run, space, self._metric, runs)
         trial.intermediate_values = dict(run.values)
         if run.status == "pruned":
@@ -79,11 +79,11 @@ class OptunaTables:
 
 
 @contextmanager
-def optuna_tables(url: URL, study: str, metric: str) -> Iterator[OptunaTables]:
-    """Optuna's tables in the database of a store, made where they are not there yet; none for a store in memory."""
+def open_mirror(url: URL, study: str, metric: str) -> Iterator[OptunaMirror]:
+    """Open Optuna's tables in the database of a store, creating them if necessary; a store in memory has no copy."""
     storage = _open(url)
     try:
-        yield OptunaTables(storage, study, metric)
+        yield OptunaMirror(storage, study, metric)
     finally:
         if storage is not None:
             storage.remove_session()
@@ -101,7 +101,7 @@ def _open(url: URL) -> RDBStorage | None:
     except (SQLAlchemyError, OptunaError):
         return None
     if on_file:
-        event.listen(storage.engine, "connect", _sync_seldom)
+        event.listen(storage.engine, "connect", _relax_syncing)
         storage.engine.dispose()
     return storage
 
@@ -113,6 +113,6 @@ def _find_study(storage: RDBStorage, name: str) -> int:
         return storage.get_study_id_from_name(name)
 
 
-def _sync_seldom(connection: Any, _record: Any) -> None:
-    # A copy that a power cut takes back is made again by the next search.
+def _relax_syncing(connection: Any, _record: Any) -> None:
+    # The next search restores whatever a power cut removes from the copy.
     connection.execute("PRAGMA synchronous=NORMAL")

@@ -1,4 +1,4 @@
-"""What `robustness optimize` would run, without a store, data or Optuna."""
+"""The plan of a search for `robustness plan`, made without a store, data or Optuna."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robustness.study.study import Study
 
 
 def plan_search(study: Study) -> dict[str, Any]:
-    """Each arm's runs, final models and space, and how many trials there are in all."""
+    """The runs, final models and space of each arm, and the number of trials in all."""
     if study.search is None:
         raise ValueError(f"the study {study.name!r} has no search")
     members, finals = members_of(study), final_counts(study)

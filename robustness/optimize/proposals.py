@@ -1,7 +1,7 @@
-"""What to try next: Optuna is asked, with all that the store knows of an arm's runs, by a sampler built for it.
+"""The next configuration of a search, proposed by an Optuna sampler that is built anew from the arm's stored runs.
 
-Nothing is remembered between two questions, so a search that was killed and resumed proposes what an undisturbed one
-would: the proposal depends on the study's seed, the arm, the run's number and what is known of the runs before it.
+A proposal depends only on the study's seed, the arm, the number of the run and the results of the runs before it, so a
+search that was killed and resumed makes the same proposals as an undisturbed one.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from robustness.study.sections import Search
 from robustness.trial import ENDED, Status
 
 MODEL_TRIES = 3
-"""How often the model is asked before chance takes over: it may insist on what a condition forbids, or on a repeat."""
+"""Attempts before random sampling takes over: a model may keep proposing forbidden or repeated configurations."""
 TRIES = 300
 CHANCE = 0.5
 """The value of a run that diverged, as AUC or accuracy: no better than guessing."""
 
 
 @dataclass(frozen=True)
-class Run:
+class SearchRun:
     """A run of the search: proposed, running or ended."""
 
     number: int
     hyperparameters: Mapping[str, Any]
     status: Status = "planned"
     score: float | None = None
-    """The objective at the best epoch, where there is one."""
+    """The objective at the best epoch, if any."""
     values: Mapping[int, float] = field(default_factory=dict)
-    """The objective at each epoch that counts, once the run has ended; kept where the search prunes."""
+    """The objective at each epoch after pre-training, once the run has ended; empty if the search does not prune."""
 
 
 def propose(
@@ -56,38 +56,38 @@ def propose(
     space: Space,
     seed: int,
     arm: str,
-    runs: Sequence[Run],
+    runs: Sequence[SearchRun],
     metric: str,
     start: Mapping[str, Scalar] | None = None,
 ) -> Configuration:
-    """The configuration of the arm's next run; `start` gives values from elsewhere for some of its options.
+    """The configuration of the arm's next run; `start` fixes some of its parameters.
 
-    It fulfils the space's conditions and repeats no earlier run, unless the space has nothing else.
+    It satisfies the space's conditions and repeats no earlier run, unless the space is exhausted.
     """
     number = len(runs)
     tried = [dict(run.hyperparameters) for run in runs]
-    used_up = len({repr(sorted(values.items())) for values in tried}) == space.allowed()
+    exhausted = len({repr(sorted(values.items())) for values in tried}) == space.allowed()
     allowed: Configuration | None = None
     for attempt in range(TRIES):
-        chance = search.sampler == "random" or attempt >= MODEL_TRIES
-        sampler = _sampler(search, _seed(seed, arm, number, attempt), chance)
+        random = search.sampler == "random" or attempt >= MODEL_TRIES
+        sampler = _sampler(search, _seed(seed, arm, number, attempt), random)
         configuration = _ask(sampler, space, runs, metric, start if attempt == 0 else None)
         if not space.accepts(configuration):
             continue
         allowed = configuration
-        if used_up or configuration not in tried:
+        if exhausted or configuration not in tried:
             return configuration
     if allowed is not None:
         return allowed
-    raise SearchSpaceError(f"the space of arm {arm!r}: no configuration that its `where` allows was found")
+    raise SearchSpaceError(f"the space of arm {arm!r}: found no configuration that its `where` allows")
 
 
-def frozen(run: Run, space: Space, metric: str, runs: Sequence[Run]) -> FrozenTrial:
-    """A run as Optuna's samplers understand it.
+def frozen(run: SearchRun, space: Space, metric: str, runs: Sequence[SearchRun]) -> FrozenTrial:
+    """A run as a trial for Optuna's samplers.
 
-    Samplers ignore failed trials and would walk into the same fault again. So a run that diverged is complete, with the
-    value of guessing, and one that ran out of memory or time has violated a constraint. A pruned run is complete with
-    its best score so far: less than it would have come to, but enough to say that better runs are elsewhere.
+    Samplers ignore failed trials and would propose their configurations again. So a run that diverged is complete with
+    the value of guessing, and one that ran out of memory or time violates a constraint. A pruned run is complete with
+    its best score so far, which is lower than its final score would be but tells the sampler to look elsewhere.
     """
     parameters, distributions = parameters_of(space.options, run.hyperparameters)
     state, value = state_of(run, metric, runs)
@@ -102,8 +102,8 @@ def frozen(run: Run, space: Space, metric: str, runs: Sequence[Run]) -> FrozenTr
     )
 
 
-def state_of(run: Run, metric: str, runs: Sequence[Run]) -> tuple[TrialState, float | None]:
-    """Optuna's state and value of a run among all runs of its arm."""
+def state_of(run: SearchRun, metric: str, runs: Sequence[SearchRun]) -> tuple[TrialState, float | None]:
+    """Optuna's state and value of a run; `runs` are all runs of its arm."""
     if run.status not in ENDED:
         return TrialState.RUNNING, None
     if run.status in ("finished", "pruned") and run.score is not None:
@@ -116,7 +116,7 @@ def state_of(run: Run, metric: str, runs: Sequence[Run]) -> tuple[TrialState, fl
 def parameters_of(
     options: Options, configuration: Mapping[str, Any], path: str = ""
 ) -> tuple[dict[str, Any], dict[str, BaseDistribution]]:
-    """Optuna's parameters of a configuration; one under a choice is named with it, as `optimizer.sgd.momentum`."""
+    """A configuration as Optuna's parameters; options under a choice are named like `optimizer.sgd.momentum`."""
     parameters: dict[str, Any] = {}
     distributions: dict[str, BaseDistribution] = {}
     for name, option in options.items:
@@ -126,15 +126,15 @@ def parameters_of(
         parameters[path + name], distributions[path + name] = configuration[name], distribution
         for choice, below in option.branches if isinstance(option, Branches) else ():
             if choice == configuration[name]:
-                further = parameters_of(below, configuration, f"{path}{name}.{choice}.")
-                parameters |= further[0]
-                distributions |= further[1]
+                nested = parameters_of(below, configuration, f"{path}{name}.{choice}.")
+                parameters |= nested[0]
+                distributions |= nested[1]
     return parameters, distributions
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Optuna without its log lines and its warnings that an argument is experimental."""
+    """Silence Optuna's log and its warnings about experimental arguments."""
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -146,7 +146,7 @@ def quiet() -> Iterator[None]:
 
 
 def _ask(
-    sampler: BaseSampler, space: Space, runs: Sequence[Run], metric: str, start: Mapping[str, Scalar] | None
+    sampler: BaseSampler, space: Space, runs: Sequence[SearchRun], metric: str, start: Mapping[str, Scalar] | None
 ) -> Configuration:
     with quiet():
         study = optuna.create_study(direction="maximize", sampler=sampler)
@@ -154,7 +154,7 @@ def _ask(
         for run in runs:
             trial = frozen(run, space, metric, runs)
             if not constrained:
-                # A constraint that nothing violates is one more model to fit, of a constant.
+                # A sampler would fit a model to a constraint even if no run violates it.
                 trial.system_attrs.clear()
             study.add_trial(trial)
         if start:
@@ -173,9 +173,9 @@ def _suggest(trial: optuna.Trial, options: Options, path: str) -> Configuration:
             case Range() if option.integer:
                 values[name] = trial.suggest_int(path + name, int(option.low), int(option.high), log=option.log)
             case Range():
-                found = trial.suggest_float(path + name, option.low, option.high, log=option.log)
-                # Twelve digits, so that no machine's rounding shows.
-                values[name] = min(max(float(f"{found:.12g}"), float(option.low)), float(option.high))
+                value = trial.suggest_float(path + name, option.low, option.high, log=option.log)
+                # Twelve digits hide differences in rounding between machines.
+                values[name] = min(max(float(f"{value:.12g}"), float(option.low)), float(option.high))
             case Branches(branches=branches):
                 choice = trial.suggest_categorical(path + name, [choice for choice, _ in branches])
                 below = dict(branches)[choice]
@@ -196,9 +196,9 @@ def _distribution(option: Option) -> BaseDistribution | None:
     return None
 
 
-def _sampler(search: Search, seed: int, chance: bool) -> BaseSampler:
+def _sampler(search: Search, seed: int, random: bool) -> BaseSampler:
     with quiet():
-        if chance:
+        if random:
             return RandomSampler(seed=seed)
         if search.sampler == "tpe":
             return TPESampler(
@@ -221,8 +221,8 @@ def _seed(*parts: object) -> int:
     return int.from_bytes(digest[:4], "little")
 
 
-def _worst(metric: str, runs: Sequence[Run]) -> float:
-    """The value of a run that came to nothing: of guessing, or the lowest so far where the measure is a user's own."""
+def _worst(metric: str, runs: Sequence[SearchRun]) -> float:
+    """The value of a run without a result: that of guessing or, for a user's own metric, the lowest score so far."""
     if metric in METRICS:
         return CHANCE
     scores = [run.score for run in runs if run.status == "finished" and run.score is not None]

@@ -1,13 +1,13 @@
-"""Pruning: a run of a search that is behind the runs before it is ended early (Optuna's median rule).
+"""Pruning: stop runs of a search that are worse than earlier ones, by Optuna's median rule.
 
-After epoch e, counted from 1, a run is ended if its best score so far is below the median of the scores that finished
-runs had at epoch e. No run is ended in the first `warmup_epochs`, nor before `startup_runs` runs have finished.
+After epoch e, counted from 1, a run is pruned if its best score so far is below the median of the scores of finished
+runs at epoch e. No run is pruned in the first `warmup_epochs`, nor before `startup_runs` runs have finished.
 
-A run is held against finished runs of its arm that were proposed before it and no others, so with one worker the same
-runs are pruned each time, also after a kill; with several it depends on which of them have finished by then.
+A run is compared only with finished runs of its arm that were proposed before it. With one worker the same runs are
+therefore pruned every time, even after a kill; with several it depends on which runs have finished by then.
 
-A pruned run is never the winner: its best is below the median at some epoch, so below what a finished run had there,
-and that run's own score is at least as high.
+A pruned run never wins: its best score is below the score of some finished run at that epoch, and the best score of
+that run is at least as high.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from robustness.study.sections import Pruning
 def unreached_median(
     terms: Pruning, scores: Mapping[int, float], finished: Sequence[Mapping[int, float]]
 ) -> float | None:
-    """The median for which a run is ended after its newest epoch; None lets it go on.
+    """The median that a run fails to reach after its newest epoch, so that it is pruned; None to continue.
 
-    `scores` and each of `finished` give the score of every epoch that counts, pre-training left out.
+    `scores` and each of `finished` map epochs after pre-training to scores.
     """
     epoch = max(scores, default=0)
     if epoch <= terms.warmup_epochs or len(finished) < terms.startup_runs:
         return None
-    there = [of_run[epoch] for of_run in finished if epoch in of_run]
-    if not there:
+    others = [run[epoch] for run in finished if epoch in run]
+    if not others:
         return None
-    middle = median(there)
-    return middle if max(scores.values()) < middle else None
+    threshold = median(others)
+    return threshold if max(scores.values()) < threshold else None

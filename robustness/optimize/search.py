@@ -1,8 +1,8 @@
-"""Bayesian optimisation: for each arm Optuna proposes, the executor runs, the store keeps, and the next is proposed.
+"""Bayesian optimisation: Optuna proposes runs for each arm, the executor trains them, and the store records them.
 
-The store decides what there is: a proposal is written to it before it runs, and a search that was killed runs what was
-proposed and not finished, then goes on proposing. One executor serves all arms, an arm after the other in turn, so with
-as many workers as arms each arm's proposal mostly knows all runs before it.
+A proposal is written to the store before it runs, so a search that was killed first finishes the runs that it had
+proposed and then proposes further ones. One executor serves all arms, which propose in turn; with as many workers as
+arms, a proposal usually knows the results of all earlier runs of its arm.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from robustness.execution.protocol import Ending, Executor, Started, never
 from robustness.optimize.ensembles import members_of
-from robustness.optimize.optuna_mirror import OptunaTables, optuna_tables
-from robustness.optimize.proposals import Run, propose
+from robustness.optimize.optuna_mirror import OptunaMirror, open_mirror
+from robustness.optimize.proposals import SearchRun, propose
 from robustness.optimize.pruning import unreached_median
 from robustness.space.options import Scalar
 from robustness.store.study_store import StudyStore
@@ -29,32 +29,32 @@ from robustness.sweep.sweep import terms_of
 from robustness.trial import ENDED, EpochResult, Stage, Trial, TrialKey
 
 NOTHING = Plan("", (), (), None, None)
-"""The plan of a study whose trials are proposed one by one."""
+"""The empty plan of a study whose trials are proposed one by one."""
 
 
 class SearchWatcher(Protocol):
-    """What shows a search while it goes on."""
+    """A display of a running search; runs are numbered from 0."""
 
     def started(self, arm: str, number: int, where: Started) -> None: ...
 
-    def ended(self, arm: str, run: Run, seconds: float) -> None: ...
+    def ended(self, arm: str, run: SearchRun, seconds: float) -> None: ...
 
 
 def search_of(study: Study) -> Search:
-    """The study's `search`, which must be there."""
+    """The `search` section of a study that has one."""
     if study.search is None:
         raise ValueError(f"the study {study.name!r} has no search")
     return study.search
 
 
 def searched_arms(study: Study) -> list[str]:
-    """The arms that are searched: all but ensembles whose members are another arm's models."""
+    """The arms that are searched: all except ensembles made of another arm's models."""
     members = members_of(study)
     return [arm.label for arm in study.arms if arm.label not in members]
 
 
 def as_searched(study: Study) -> Study:
-    """The study as its search runs it: judged by the objective at the best epoch, for the search's epochs."""
+    """The study as its search trains it: for the search's epochs, judged by the objective at the best epoch."""
     epochs = search_of(study).epochs
     training = study.training if epochs is None else {**study.training, "epochs": epochs}
     outcomes = study.outcomes.model_copy(update={"metric": study.objective, "epoch": "best"})
@@ -68,56 +68,56 @@ def search(
     watcher: SearchWatcher | None = None,
     stop: Callable[[], bool] = never,
     starts: Mapping[str, Sequence[Mapping[str, Scalar]]] | None = None,
-) -> dict[str, list[Run]]:
-    """Run what is left of each arm's runs, and give all of them.
+) -> dict[str, list[SearchRun]]:
+    """Run the remaining runs of each arm and return all runs by arm.
 
-    The caller holds the study's lock. `starts` are the configurations from which each arm begins. Raises StoreError if
-    the store cannot be written any more; what it has stays.
+    The caller holds the study's lock. `starts` are the configurations of each arm's first runs. Raises StoreError if
+    the store can no longer be written; saved results remain.
     """
     study = as_searched(study)
-    with optuna_tables(store.url, study.name, study.outcomes.metric) as tables:
-        state = _Search(study, store, tables, starts or {})
+    with open_mirror(store.url, study.name, study.outcomes.metric) as mirror:
+        state = _Search(study, store, mirror, starts or {})
         folder = checkpoint_folder(study, store)
         judge = Judge.of(study.document(), store.note(UNTRAINED_NOTE))
         recorder = Recorder(study, judge, folder)
         with store.writer() as writer:
             recorder.writer = writer
             trials = (with_checkpoint(trial, folder) for trial in state.trials())
-            executor.run(trials, _Listener(recorder, state, watcher), terms_of(study), stop)
-        state.show_all()
+            executor.run(trials, _SearchRecorder(recorder, state, watcher), terms_of(study), stop)
+        state.update_mirror()
         if folder is not None:
             with suppress(OSError):
                 folder.rmdir()
         return state.runs
 
 
-def runs_in(study: Study, store: StudyStore) -> dict[str, list[Run]]:
-    """Every run of the search that the store has, by arm, in the order of their numbers."""
-    found: dict[str, list[Run]] = {label: [] for label in searched_arms(study)}
-    drawn = store.configurations()
+def runs_in(study: Study, store: StudyStore) -> dict[str, list[SearchRun]]:
+    """The stored runs of each searched arm, ordered by number."""
+    by_arm: dict[str, list[SearchRun]] = {label: [] for label in searched_arms(study)}
+    configurations = store.configurations()
     prunes = search_of(study).pruning is not None
     values = store.values(study.objective) if prunes else {}
     for key, status, metric, stage, run in store.results():
-        if stage == "search" and run is not None and key.arm in found:
+        if stage == "search" and run is not None and key.arm in by_arm:
             score = None if metric is None or math.isnan(metric) else metric
-            known = values.get(key, {}) if status in ENDED else {}
-            found[key.arm].append(Run(run, drawn[key.configuration], status, score, known))
-    return {arm: sorted(runs, key=lambda run: run.number) for arm, runs in found.items()}
+            curve = values.get(key, {}) if status in ENDED else {}
+            by_arm[key.arm].append(SearchRun(run, configurations[key.configuration], status, score, curve))
+    return {arm: sorted(runs, key=lambda run: run.number) for arm, runs in by_arm.items()}
 
 
 class _Search:
-    """The state of a search: the runs of each arm, in the store, here, and in Optuna's tables."""
+    """The runs of each arm, kept the same in memory, in the store and in Optuna's tables."""
 
     def __init__(
         self,
         study: Study,
         store: StudyStore,
-        tables: OptunaTables,
+        mirror: OptunaMirror,
         starts: Mapping[str, Sequence[Mapping[str, Scalar]]],
     ) -> None:
         self._study = study
         self._store = store
-        self._tables = tables
+        self._mirror = mirror
         self._starts = starts
         self.runs = runs_in(study, store)
         self._numbers = {
@@ -126,10 +126,10 @@ class _Search:
             if trial.stage == "search" and trial.run is not None and trial.key.arm in self.runs
         }
         """The run, from 0, of each trial."""
-        self.show_all()
+        self.update_mirror()
 
     def trials(self) -> Iterator[Trial]:
-        """What was proposed and has not ended; then, for as long as someone asks, new proposals, the arms in turn."""
+        """Yield the proposals that have not ended, then new ones on demand, the arms taking turns."""
         for key in self._store.pending():
             if key in self._numbers:
                 yield self._trial(key, self.runs[key.arm][self._numbers[key]])
@@ -144,15 +144,15 @@ class _Search:
         start = starts[len(runs)] if len(runs) < len(starts) else None
         metric, seed = self._study.outcomes.metric, self._study.seed
         configuration = propose(search_of(self._study), space, seed, arm, runs, metric, start)
-        run = Run(len(runs), configuration)
+        run = SearchRun(len(runs), configuration)
         trial = self._trial(TrialKey(self._store.next_configuration(), arm), run)
         self._store.add([trial])
         self._numbers[trial.key] = run.number
         runs.append(run)
-        self._tables.show(arm, space, runs)
+        self._mirror.update(arm, space, runs)
         return trial
 
-    def _trial(self, key: TrialKey, run: Run) -> Trial:
+    def _trial(self, key: TrialKey, run: SearchRun) -> Trial:
         return trial_of(self._study, key, run.hyperparameters, "search", run.number)
 
     def number(self, key: TrialKey) -> int:
@@ -160,9 +160,9 @@ class _Search:
         return self._numbers[key]
 
     def why_pruned(self, key: TrialKey, epoch: int, values: Mapping[int, float]) -> str | None:
-        """Why a run ends after this epoch, with these values up to it; None lets it go on."""
+        """The reason to prune a run after this epoch, given its values so far; None to continue."""
         terms = search_of(self._study).pruning
-        # A run that has done all its epochs is finished, whatever it came to.
+        # A run that has completed all its epochs is finished, however low its score.
         if terms is None or epoch == self._study.training.get("epochs"):
             return None
         before = self.runs[key.arm][: self.number(key)]
@@ -173,19 +173,20 @@ class _Search:
         best, metric = max(values.values()), self._study.outcomes.metric
         return f"{metric} {best:.4g} up to epoch {epoch} is below the median of earlier runs there, {median:.4g}"
 
-    def end(self, key: TrialKey, ending: Ending, values: Mapping[int, float]) -> Run:
-        """A run has ended, and the store has it."""
+    def end(self, key: TrialKey, ending: Ending, values: Mapping[int, float]) -> SearchRun:
+        """Update a run that has ended and is in the store."""
         number = self.number(key)
         score = max(values.values(), default=None)
-        kept = values if search_of(self._study).pruning is not None else {}
-        run = replace(self.runs[key.arm][number], status=ending.status, score=score, values=kept)
+        curve = values if search_of(self._study).pruning is not None else {}
+        run = replace(self.runs[key.arm][number], status=ending.status, score=score, values=curve)
         self.runs[key.arm][number] = run
-        self._tables.show(key.arm, self._study.space_of(key.arm), self.runs[key.arm])
+        self._mirror.update(key.arm, self._study.space_of(key.arm), self.runs[key.arm])
         return run
 
-    def show_all(self) -> None:
+    def update_mirror(self) -> None:
+        """Copy all runs to Optuna's tables."""
         for arm, runs in self.runs.items():
-            self._tables.show(arm, self._study.space_of(arm), runs)
+            self._mirror.update(arm, self._study.space_of(arm), runs)
 
 
 def trial_of(
@@ -216,13 +217,13 @@ def trial_of(
 
 
 def typical_trial(study: Study) -> Trial:
-    """A trial that takes what the others take, to prepare workers for them."""
+    """A trial like those of the search, to prepare workers with."""
     arm = study.arms[0].label
     return trial_of(study, TrialKey(0, arm), study.space_of(arm).draw("random", 1, study.seed)[0], "search", 0)
 
 
-class _Listener:
-    """The executor's observer: the store hears first, then the search."""
+class _SearchRecorder:
+    """The executor's observer: records each event in the store, then in the search."""
 
     def __init__(self, recorder: Recorder, state: _Search, watcher: SearchWatcher | None) -> None:
         self._recorder = recorder
@@ -243,7 +244,7 @@ class _Listener:
         if value is None or not math.isfinite(value) or result.pretraining:
             return None
         self._values[key][result.epoch] = value
-        # With such a loss the run has diverged, which its attempt says next.
+        # A run with an infinite loss has diverged, which its attempt reports next.
         diverged = not math.isfinite(result.measures.get("loss", 0.0))
         return None if diverged else self._state.why_pruned(key, result.epoch, self._values[key])
 

@@ -1,6 +1,6 @@
-"""Configurations from which a search starts: the best of a finished sweep, as parameters only, never with their scores.
+"""Warm starts: the first configurations of a search are the best ones of another study.
 
-Another study's scores come from another network or other epochs; where it learned well is still a good place to begin.
+Only their parameters are taken, not their scores, which another network or number of epochs may have produced.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from robustness.study.study import Study
 
 NOTE = "warm_starts"
 SAME = {"amsgrad": "adam", "adam": "adam"}
-"""Optimisers whose learning rates mean the same."""
+"""Optimisers with comparable learning rates."""
 
 
 def warm_starts(study: Study, registered: StudyStore, store: Store) -> dict[str, list[dict[str, Scalar]]]:
-    """For each arm what its first runs start from, kept in the store when it is first looked for.
+    """The parameters of the first runs of each arm; a note in the store keeps them from the first call on.
 
-    Raises StoreError if the store has no study of that name.
+    Raises StoreError if the store does not contain the study that `search.warm_start` names.
     """
     search = search_of(study)
     if search.warm_start is None:
         return {}
-    kept: dict[str, list[dict[str, Scalar]]] = registered.note(NOTE) or {}
-    missing = [arm for arm in searched_arms(study) if arm not in kept]
+    starts: dict[str, list[dict[str, Scalar]]] = registered.note(NOTE) or {}
+    missing = [arm for arm in searched_arms(study) if arm not in starts]
     if missing:
         try:
             other = store.study(search.warm_start)
         except StoreError as error:
             raise StoreError(f"search.warm_start: {error}") from None
-        kept |= {arm: _best(study, arm, other, search.warm_starts) for arm in missing}
-        registered.save_note(NOTE, kept)
-    return kept
+        starts |= {arm: _best(study, arm, other, search.warm_starts) for arm in missing}
+        registered.save_note(NOTE, starts)
+    return starts
 
 
 def _best(study: Study, arm: str, other: StudyStore, count: int) -> list[dict[str, Scalar]]:
-    """The parameters of the other study's best finished trials of the same arm, or else of the same method."""
+    """The parameters of the best finished trials of the same arm in another study, or else of the same method."""
     methods = {entry["label"]: entry["method"] for entry in other.document()["arms"]}
     method = next(entry.method for entry in study.arms if entry.label == arm)
     labels = [arm] if arm in methods else [label for label, of in methods.items() if of == method]
-    drawn = other.configurations()
+    configurations = other.configurations()
     finished = [
         (trial.key, trial.metric)
         for trial in other.results()
@@ -56,27 +56,27 @@ def _best(study: Study, arm: str, other: StudyStore, count: int) -> list[dict[st
         and trial.metric is not None
         and math.isfinite(trial.metric)
     ]
-    found: list[dict[str, Scalar]] = []
+    best: list[dict[str, Scalar]] = []
     for key, _ in sorted(finished, key=lambda pair: (-pair[1], pair[0])):
         options = study.space_of(arm).options
-        fitting = fitted(options, drawn[key.configuration])
-        if fitting is None:
+        values = fitted(options, configurations[key.configuration])
+        if values is None:
             continue
-        parameters = parameters_of(options, fitting)[0]
-        if parameters and parameters not in found:
-            found.append(parameters)
-        if len(found) == count:
+        parameters = parameters_of(options, values)[0]
+        if parameters and parameters not in best:
+            best.append(parameters)
+        if len(best) == count:
             break
-    return found
+    return best
 
 
 def fitted(options: Options, values: Mapping[str, Any]) -> dict[str, Scalar] | None:
-    """What a space can take of a configuration from elsewhere: numbers are moved into their ranges.
+    """The part of another study's configuration that fits a space, with numbers clipped to their ranges.
 
-    None if it was drawn with a choice, such as another optimiser, that the space does not have and that gives the other
-    values their meaning. What is missing is left to the sampler.
+    None if the configuration depends on a choice that the space lacks, such as another optimiser. The sampler fills in
+    missing values.
     """
-    taken: dict[str, Scalar] = {}
+    fitting: dict[str, Scalar] = {}
     for name, option in options.items:
         value = values.get(name)
         if name not in values:
@@ -87,12 +87,12 @@ def fitted(options: Options, values: Mapping[str, Any]) -> dict[str, Scalar] | N
                     return None
             case Range():
                 if isinstance(value, (int, float)) and not isinstance(value, bool):
-                    moved = min(max(float(value), float(option.low)), float(option.high))
-                    taken[name] = round(moved) if option.integer else moved
+                    clipped = min(max(float(value), float(option.low)), float(option.high))
+                    fitting[name] = round(clipped) if option.integer else clipped
             case Choices(values=choices):
-                near = [choice for choice in choices if choice == value or _kind(choice) == _kind(value)]
-                if near:
-                    taken[name] = value if value in choices else near[0]
+                similar = [choice for choice in choices if choice == value or _kind(choice) == _kind(value)]
+                if similar:
+                    fitting[name] = value if value in choices else similar[0]
                 elif isinstance(value, str):
                     return None
             case Branches(branches=branches):
@@ -102,8 +102,8 @@ def fitted(options: Options, values: Mapping[str, Any]) -> dict[str, Scalar] | N
                 below = fitted(dict(branches)[chosen], values)
                 if below is None:
                     return None
-                taken |= {name: chosen, **below}
-    return taken
+                fitting |= {name: chosen, **below}
+    return fitting
 
 
 def _kind(value: object) -> object:

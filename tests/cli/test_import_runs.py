@@ -117,7 +117,7 @@ def test_repeated_runs_become_replicates() -> None:
         ("arm,lr\nmfvi,1\n", [], "no column 'metric' or 'value'"),
         ("arm,lr,auc\nmfvi,1,0.5\n", ["--metric", "auk"], "did you mean 'auc'?"),
         ("lr,metric\n1,0.5\n", [], "no column 'arm' or 'method'"),
-        ("arm,lr,metric\nmfvi,1,high\n", [], "line 2: metric: 'high' is no number"),
+        ("arm,lr,metric\nmfvi,1,high\n", [], "line 2: metric: 'high' is not a number"),
         ("arm,lr,metric,status\nmfvi,1,0.5,finnished\n", [], "did you mean 'finished'?"),
         ("arm,lr,metric\n", [], "has no rows"),
         ("arm,lr,loss,metric\nmfvi,1,0.31,0.5\nradial,1,0.32,0.6\n", [], "no configuration occurs in two arms"),

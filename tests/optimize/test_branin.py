@@ -12,7 +12,7 @@ import pytest
 from support.branin import branin, branin_study, score
 
 from robustness.execution.inline import InlineExecutor
-from robustness.optimize.proposals import Run
+from robustness.optimize.proposals import SearchRun
 from robustness.optimize.search import NOTHING, search
 from robustness.store import Store, open_store
 from robustness.study.study import Study
@@ -24,14 +24,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def optimised(study: Study, store: Store, stop_after: int | None = None) -> dict[str, list[Run]]:
+def optimised(study: Study, store: Store, stop_after: int | None = None) -> dict[str, list[SearchRun]]:
     """The runs of a search, or of as much of it as ends before `stop_after` runs have."""
-    ended: list[Run] = []
+    ended: list[SearchRun] = []
 
     class Counter:
         def started(self, *_: Any) -> None: ...
 
-        def ended(self, _arm: str, run: Run, _seconds: float) -> None:
+        def ended(self, _arm: str, run: SearchRun, _seconds: float) -> None:
             ended.append(run)
 
     def stop() -> bool:

@@ -21,7 +21,7 @@ from robustness.optimize.final_models import (
     final_trials,
     is_done,
     model_folder,
-    take_in_predictions,
+    store_predictions,
     train_finals,
     winners,
 )
@@ -197,7 +197,7 @@ def test_predictions_of_a_model_that_ended_just_before_a_kill_are_taken_in(train
     kept = store.predictions("test")[trial.key]
     path = folder / f"{trial.configuration}-{trial.arm}-{trial.replicate}.predictions.npz"
     save_predictions(path, **{name: array[:0] if name == "patients" else array for name, array in kept.items()})
-    take_in_predictions([trial], folder, store)
+    store_predictions([trial], folder, store)
     assert not path.exists()
     assert len(store.predictions("test")[trial.key]["patients"]) == 0
     store.save_predictions(trial.key, "test", kept)

@@ -17,15 +17,15 @@ from support.branin import branin_study
 from support.databases import optuna_storage
 
 from robustness.execution.inline import InlineExecutor
-from robustness.optimize.optuna_mirror import optuna_tables
-from robustness.optimize.proposals import Run, quiet
+from robustness.optimize.optuna_mirror import open_mirror
+from robustness.optimize.proposals import SearchRun, quiet
 from robustness.optimize.search import NOTHING, search
 from robustness.store import open_store
 from robustness.store.connection import read_url
 from robustness.store.migrations import REVISIONS, version
 
 
-def searched(url: str, runs: int = 4) -> dict[str, list[Run]]:
+def searched(url: str, runs: int = 4) -> dict[str, list[SearchRun]]:
     study = branin_study("train_with_faults", arms=["first", "second"], search={"runs": runs, "sampler": "random"})
     with open_store(url) as store:
         return search(study, store.register(study, NOTHING), InlineExecutor())
@@ -67,12 +67,12 @@ def test_a_copy_that_lacks_runs_is_made_up_for(store_url: str) -> None:
     place = {"learning_rate": 1e-4, "initial_rho": -3.0}
     other = {"learning_rate": 2e-4, "initial_rho": -4.0}
     url = read_url(store_url)
-    with optuna_tables(url, "branin", "validation_auc") as tables:
-        assert tables.show("only", study.space, [Run(0, place, "running")])
-    with optuna_tables(url, "branin", "validation_auc") as tables:
-        ended = [Run(0, place, "finished", 0.7), Run(1, other, "failed"), Run(2, other, "running")]
-        assert tables.show("only", study.space, ended)
-        assert tables.show("only", study.space, ended)
+    with open_mirror(url, "branin", "validation_auc") as mirror:
+        assert mirror.update("only", study.space, [SearchRun(0, place, "running")])
+    with open_mirror(url, "branin", "validation_auc") as mirror:
+        ended = [SearchRun(0, place, "finished", 0.7), SearchRun(1, other, "failed"), SearchRun(2, other, "running")]
+        assert mirror.update("only", study.space, ended)
+        assert mirror.update("only", study.space, ended)
     with quiet(), optuna_storage(store_url) as storage:
         trials = optuna.load_study(study_name="branin/only", storage=storage).trials
         assert [trial.state.name for trial in trials] == ["COMPLETE", "FAIL", "RUNNING"]
@@ -81,8 +81,8 @@ def test_a_copy_that_lacks_runs_is_made_up_for(store_url: str) -> None:
 
 def test_a_store_in_memory_has_no_copy() -> None:
     study = branin_study()
-    with optuna_tables(read_url("sqlite://"), "branin", "validation_auc") as tables:
-        assert not tables.show("only", study.space, [])
+    with open_mirror(read_url("sqlite://"), "branin", "validation_auc") as mirror:
+        assert not mirror.update("only", study.space, [])
 
 
 class Quiet(WSGIRequestHandler):

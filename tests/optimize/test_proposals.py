@@ -8,7 +8,7 @@ import pytest
 from optuna.trial import TrialState
 from support.branin import SPACE, score
 
-from robustness.optimize.proposals import Run, frozen, parameters_of, propose, state_of
+from robustness.optimize.proposals import SearchRun, frozen, parameters_of, propose, state_of
 from robustness.space.space import read_space
 from robustness.study.sections import Search
 
@@ -23,16 +23,16 @@ TREE = {
 }
 
 
-def proposals(data: dict[str, Any], count: int, ended: int, **options: Any) -> list[Run]:
+def proposals(data: dict[str, Any], count: int, ended: int, **options: Any) -> list[SearchRun]:
     """Runs of which the first `ended` are finished when the others are proposed, all at once."""
     space = read_space(data, "space")
-    runs: list[Run] = []
+    runs: list[SearchRun] = []
     for number in range(count):
         configuration = propose(Search(**options), space, 3, "arm", runs, "validation_auc")
-        runs.append(Run(number, configuration))
+        runs.append(SearchRun(number, configuration))
         if number < ended:
             value = score(configuration) if "initial_rho" in configuration else 0.5 + number / 100
-            runs[-1] = Run(number, configuration, "finished", value)
+            runs[-1] = SearchRun(number, configuration, "finished", value)
     return runs
 
 
@@ -67,7 +67,7 @@ def test_faults_are_told_so_that_samplers_learn_from_them() -> None:
     space = read_space(SPACE, "space")
     place = {"learning_rate": 1e-4, "initial_rho": -3.0}
     told = {
-        status: frozen(Run(0, place, status, 0.8), space, "validation_auc", [])
+        status: frozen(SearchRun(0, place, status, 0.8), space, "validation_auc", [])
         for status in ("finished", "diverged", "out_of_memory", "timed_out", "failed", "running")
     }
     assert (told["finished"].state, told["finished"].value) == (TrialState.COMPLETE, 0.8)
@@ -82,5 +82,9 @@ def test_faults_are_told_so_that_samplers_learn_from_them() -> None:
 
 def test_a_measure_of_the_users_own_has_its_lowest_value_for_runs_that_came_to_nothing() -> None:
     place = {"learning_rate": 1e-4, "initial_rho": -3.0}
-    runs = [Run(0, place, "finished", -7.5), Run(1, place, "finished", -2.0), Run(2, place, "diverged")]
+    runs = [
+        SearchRun(0, place, "finished", -7.5),
+        SearchRun(1, place, "finished", -2.0),
+        SearchRun(2, place, "diverged"),
+    ]
     assert state_of(runs[2], "log_likelihood", runs) == (TrialState.COMPLETE, -7.5)

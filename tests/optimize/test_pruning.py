@@ -23,7 +23,7 @@ from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor
 from robustness.execution.tune import TuneExecutor
 from robustness.optimize.final_models import winners
-from robustness.optimize.proposals import Run, frozen, quiet
+from robustness.optimize.proposals import SearchRun, frozen, quiet
 from robustness.optimize.pruning import unreached_median
 from robustness.optimize.search import NOTHING, runs_in, search
 from robustness.store import open_store
@@ -41,7 +41,9 @@ def slow_study(**changes: Any) -> Study:
     return branin_study("train_slowly", **{"arms": ARMS, "training": {"epochs": 8}, "search": SEARCH, **changes})
 
 
-def searched(study: Study, url: str, executor: Executor | None = None) -> tuple[dict[str, list[Run]], dict[str, Run]]:
+def searched(
+    study: Study, url: str, executor: Executor | None = None
+) -> tuple[dict[str, list[SearchRun]], dict[str, SearchRun]]:
     with open_store(url) as store:
         registered = store.register(study, NOTHING)
         runs = search(study, registered, executor or InlineExecutor())
