@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from robustness.errors import RobustnessError, dotted, shown, unknown_name
 
 _Options = TypeVar("_Options", bound=BaseModel)
+
+
+class StrictOptions(BaseModel):
+    """Options that reject unknown keys and never take text for a number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 def read_options(

@@ -1,4 +1,4 @@
-"""Kinds of training, a folder each: `study.py` checks a study without torch, `training.py` trains a trial."""
+"""One folder per kind of training: `study.py` checks a study without torch, `training.py` trains a trial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRAINABLES = {
     "soap_bubble": "robustness.trainables.theory:SOAP_BUBBLE",
     "gradient_noise": "robustness.trainables.theory:GRADIENT_NOISE",
 }
-"""The built-in trainables by the name that a study gives."""
+"""The built-in trainables by their names in study files."""
 
 OLD_NAMES = {
     "robustness.training:train": "classification",
@@ -24,7 +24,7 @@ OLD_NAMES = {
     "robustness.theory.soap_bubble:train": "soap_bubble",
     "robustness.theory.gradient_noise:train": "gradient_noise",
 }
-"""What older study files, checkpoints and models call them."""
+"""Their names in older study files, checkpoints and models."""
 
 
 def find_trainable(name: str) -> Trainable:
@@ -32,10 +32,10 @@ def find_trainable(name: str) -> Trainable:
     name = OLD_NAMES.get(name, name)
     if ":" not in name and name not in TRAINABLES:
         line = unknown_name("trainable", name, TRAINABLES)
-        raise StudyFileError(f"trainable: {line}; name your own as package.module:function")
+        raise StudyFileError(f"trainable: {line}; write your own as package.module:function")
     trainable = find_object(TRAINABLES.get(name, name), "trainable")
     if isinstance(trainable, Trainable):
         return trainable
     if not callable(trainable):
-        raise StudyFileError(f"trainable: {name!r} cannot be called")
+        raise StudyFileError(f"trainable: {name!r} is not callable")
     return Trainable(trainable)

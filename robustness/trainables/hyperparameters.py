@@ -1,4 +1,4 @@
-"""The hyperparameters that the built-in trainable knows, and whether a search space gives sensible ones."""
+"""The hyperparameters that built-in trainables know, and checks of the values in a search space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robustness.trainables.optimizers import OPTIMIZERS
 
 
 class Kind(NamedTuple):
-    """What values a hyperparameter takes."""
+    """The values that a hyperparameter can take."""
 
     words: str
     fits: Callable[[Scalar], bool]
@@ -25,7 +25,7 @@ def _is_number(value: Scalar) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _whole(value: Scalar) -> bool:
+def _is_count(value: Scalar) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
@@ -33,11 +33,11 @@ HYPERPARAMETERS: dict[str, Kind] = {
     "optimizer": Kind(f"one of {', '.join(OPTIMIZERS)}", lambda value: value in OPTIMIZERS),
     "learning_rate": _number("a number above 0", lambda value: value > 0),
     "learning_rate_decay": _number("a factor above 0 and at most 1", lambda value: 0 < value <= 1),
-    "momentum": _number("a number from 0 to below 1", lambda value: 0 <= value < 1),
+    "momentum": _number("a number >= 0 and < 1", lambda value: 0 <= value < 1),
     "nesterov": Kind("true or false", lambda value: isinstance(value, bool)),
-    "weight_decay": _number("a number from 0 on", lambda value: value >= 0),
-    "batch_size": Kind("a whole number from 1 on", _whole),
-    "variational_samples": Kind("a whole number from 1 on", _whole),
+    "weight_decay": _number("a number >= 0", lambda value: value >= 0),
+    "batch_size": Kind("an integer >= 1", _is_count),
+    "variational_samples": Kind("an integer >= 1", _is_count),
     "initial_rho": _number("a number between -50 and 50", lambda value: -50 <= value <= 50),
     "dropout_rate": _number("a number between 0 and 1", lambda value: 0 < value < 1),
     "threshold": _number("a number above 0", lambda value: value > 0),
@@ -49,33 +49,35 @@ def check_hyperparameters(
     own_methods: bool,
     known: Mapping[str, Kind] = HYPERPARAMETERS,
     needed: Sequence[str] = ("optimizer", "learning_rate"),
+    section: str = "space",
 ) -> None:
-    """Raise unless every option is known, has fitting values, and what training cannot do without is always given.
+    """Raise unless every option is known and has valid values, and every configuration has the needed ones.
 
-    Names that only a user's own method could know pass if there is one among the arms.
+    With `own_methods` unknown names are accepted, since a user's own method may use them. Messages start with the
+    section of the study file.
     """
     for path, name, option in _each(options, ""):
         kind = known.get(name)
         if kind is None:
             if not own_methods:
-                raise SearchSpaceError(f"{path}: {unknown_name('hyperparameter', name, known)}")
+                raise SearchSpaceError(f"{section}.{path}: {unknown_name('hyperparameter', name, known)}")
             continue
         for value in _extremes(option):
             if not kind.fits(value):
-                raise SearchSpaceError(f"{path}: must be {kind.words}, found {shown(value)}")
+                raise SearchSpaceError(f"{section}.{path}: must be {kind.words}, found {shown(value)}")
     for name in needed:
         if name not in always_given(options):
-            raise SearchSpaceError(f"{name}: is missing: every configuration needs it")
+            raise SearchSpaceError(f"{section}.{name}: is missing: every configuration needs it")
 
 
 def always_given(options: Options) -> set[str]:
-    """The options that every configuration has, whatever was chosen."""
-    given: set[str] = set()
+    """Return the options that every configuration has, whichever branches are chosen."""
+    names: set[str] = set()
     for name, option in options.items:
-        given.add(name)
+        names.add(name)
         if isinstance(option, Branches):
-            given |= set.intersection(*(always_given(below) for _, below in option.branches))
-    return given
+            names |= set.intersection(*(always_given(below) for _, below in option.branches))
+    return names
 
 
 def _each(options: Options, path: str) -> Iterator[tuple[str, str, Option]]:

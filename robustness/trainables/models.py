@@ -1,4 +1,4 @@
-"""The `model` section of a study file: which blueprint, with which options."""
+"""The `model` section of a study file: the name of a blueprint and its options."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class VGGOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base_channels: int = Field(strict=True, ge=1, le=1024)
-    """The width of the first block; later blocks are up to eight times as wide."""
+    """Channels of the first block; later blocks have up to eight times as many."""
     channel_factor: float = Field(default=1.0, gt=0, le=1)
-    """Scales every width: 1, 5/8 and 3/8 in the paper."""
+    """Factor on the channels of every block: 1, 5/8 and 3/8 in the paper."""
     depth: Literal["full", "short"] = "full"
-    """`full` is VGG-16's thirteen convolutions, `short` its first seven."""
+    """`full` has VGG-16's thirteen convolutions, `short` its first seven."""
 
 
 class MLPOptions(BaseModel):
@@ -35,7 +35,7 @@ class MLPOptions(BaseModel):
     hidden: tuple[int, ...] = (200, 200, 200, 200)
     """The width of each hidden layer."""
     heads: int = Field(default=1, ge=1)
-    """How many last layers there are, one for each task of a multi-headed network."""
+    """The number of output layers: one per task in a multi-headed network."""
 
 
 BASE_CHANNELS = {"vgg_small": 16, "vgg16": 46}
@@ -46,11 +46,11 @@ def check_model(options: Mapping[str, Any], image_size: int | None = None) -> No
     """Raise a `ModelError` unless `{"name": ..., **options}` can be built for images of this size."""
     read_model(options)
     if options["name"] != "mlp" and image_size is not None and image_size < SMALLEST_IMAGE:
-        raise ModelError(f"model {options['name']} needs images of at least {SMALLEST_IMAGE} px, not {image_size}")
+        raise ModelError(f"model {options['name']} needs images of at least {SMALLEST_IMAGE} px, found {image_size}")
 
 
 def read_model(options: Mapping[str, Any]) -> VGGOptions | MLPOptions:
-    """The typed options of `{"name": ..., **options}`."""
+    """Return the typed options of `{"name": ..., **options}`."""
     rest = dict(options)
     name = rest.pop("name", None)
     kind: type[VGGOptions | MLPOptions] = MLPOptions if name == "mlp" else VGGOptions
@@ -62,7 +62,7 @@ def read_model(options: Mapping[str, Any]) -> VGGOptions | MLPOptions:
 
 
 def blueprint(options: Mapping[str, Any], inputs: int, classes: int) -> bnn.Blueprint:
-    """The shape of the model `{"name": ..., **options}` for so many input channels (or features) and classes."""
+    """Return the blueprint of `{"name": ..., **options}` for a number of input channels (or features) and classes."""
     read = read_model(options)
     if isinstance(read, MLPOptions):
         return bnn.mlp(inputs, classes, read.hidden, read.heads)

@@ -1,4 +1,4 @@
-"""The optimisers that a configuration can name, with a learning rate that decays each epoch."""
+"""The optimisers that a configuration can name, with a learning rate that decays every epoch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OptimizerKind:
 
     torch_class: str
     arguments: Callable[[Mapping[str, Any]], dict[str, Any]]
-    """From the hyperparameters to keyword arguments beside the learning rate."""
+    """Maps the hyperparameters to keyword arguments other than the learning rate."""
 
 
 def _sgd_arguments(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,18 +34,18 @@ OPTIMIZERS = {
     "amsgrad": OptimizerKind("Adam", lambda _: {"amsgrad": True}),
     "sgd": OptimizerKind("SGD", _sgd_arguments),
 }
-"""The optimisers by the name that a search space gives."""
+"""The optimisers by their names in search spaces."""
 
 
 class JoinedOptimizer:
-    """An optimiser of vectors that many parameters are parts of.
+    """An optimiser of a few long vectors that the parameters are slices of.
 
-    The bookkeeping of a step grows with the number of tensors, its arithmetic with their size: for networks of many
-    small layers the bookkeeping would dominate.
+    The overhead of a step grows with the number of tensors and its arithmetic with their size, so in networks with many
+    small layers the overhead would dominate.
     """
 
     def __init__(self, vectors: Sequence[Vector], optimizer: torch.optim.Optimizer) -> None:
-        """`optimizer` optimises the values of the vectors."""
+        """`optimizer` must hold the values of the vectors."""
         self.vectors = vectors
         self.optimizer = optimizer
 
@@ -54,12 +54,12 @@ class JoinedOptimizer:
         return self.optimizer.param_groups
 
     def zero_grad(self) -> None:
-        """Discard the gradients of vectors and parameters."""
+        """Discard the gradients of the vectors and the parameters."""
         for vector in self.vectors:
             vector.forget_gradients()
 
     def step(self) -> None:
-        """Step along the gradients; a vector without one stays where it is."""
+        """Make one step; a vector without a gradient does not change."""
         for vector in self.vectors:
             vector.gather_gradients()
         self.optimizer.step()
@@ -82,10 +82,10 @@ def make_optimizer(ensemble: Ensemble, hyperparameters: Mapping[str, Any]) -> Jo
     if "learning_rate" not in hyperparameters:
         raise MethodError("the configuration has no 'learning_rate': add it to the search space")
     means, *rhos = zip(*(member.join() for member in ensemble.members), strict=True)
-    # The KL to the prior takes the place of weight decay where there is one.
+    # Variational networks have the KL to the prior instead of weight decay.
     decay = 0.0 if ensemble.variational else float(hyperparameters.get("weight_decay", 0.0))
-    # Separate groups: pre-training gives only the means a gradient, and a fused SGD cannot mix vectors that have
-    # momentum already with vectors that have none.
+    # Separate groups: in pre-training only the means have a gradient, and fused SGD cannot mix vectors with and
+    # without a momentum buffer.
     groups = [{"params": [vector.value for vector in means], "weight_decay": decay}]
     groups += [{"params": [vector.value for vector in vectors]} for vectors in rhos]
     kind = OPTIMIZERS[name]
@@ -96,7 +96,7 @@ def make_optimizer(ensemble: Ensemble, hyperparameters: Mapping[str, Any]) -> Jo
 
 
 def set_learning_rate(optimizer: JoinedOptimizer, hyperparameters: Mapping[str, Any], epoch: int) -> None:
-    """Set the rate of an epoch, counted from 1: learning_rate x learning_rate_decay^(epoch - 1)."""
+    """Set the learning rate of an epoch, counted from 1: learning_rate x learning_rate_decay^(epoch - 1)."""
     decay = float(hyperparameters.get("learning_rate_decay", 1.0))
     for group in optimizer.param_groups:
         group["lr"] = float(hyperparameters["learning_rate"]) * decay ** (epoch - 1)

@@ -221,7 +221,7 @@ def test_bad_arms_are_refused(arms: list[Any], words: str) -> None:
         (
             {"space__batch_size": [0, 16]},
             SearchSpaceError,
-            r"space\.batch_size: must be a whole number from 1 on, found 0",
+            r"space\.batch_size: must be an integer >= 1, found 0",
         ),
         ({"space__intial_rho": [0]}, SearchSpaceError, r"space\.intial_rho: .*did you mean 'initial_rho'"),
         ({"space__optimizer": ["sdg"]}, SearchSpaceError, r"space\.optimizer: must be one of"),
@@ -290,7 +290,7 @@ def test_a_users_own_trainable_is_found_beside_the_study_and_takes_its_own_optio
     ("code", "words"),
     [
         ("", "has no 'train'"),
-        ("train = 5", "cannot be called"),
+        ("train = 5", "is not callable"),
         ("1 / 0", "importing 'my_training:train' fails: ZeroDivisionError"),
         ("def train(:", "importing 'my_training:train' fails: SyntaxError"),
         ("import not_there_at_all", "cannot import 'my_training'"),

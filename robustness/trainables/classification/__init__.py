@@ -1,4 +1,4 @@
-"""Image classification with the paper's networks: the default trainable, and that of final models."""
+"""Image classification with the paper's networks: the default trainable, and the trainable of final models."""
 
 from __future__ import annotations
 

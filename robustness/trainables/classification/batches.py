@@ -1,4 +1,4 @@
-"""Batches of pictures on the device that trains: gathered, augmented, normalised."""
+"""Batches of images on the training device: gathered, augmented, normalised."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from robustness.trainables.classification.devices import to_device
 
 @dataclass(frozen=True)
 class Pictures:
-    """One split of a task, ready to be cut into batches."""
+    """One split of a task, ready to be divided into batches."""
 
     images: Tensor
-    """uint8 [n, height, width, channels], where the task put them: in memory, shared, or mapped from a file."""
+    """uint8 [n, height, width, channels], where the task put them: in memory, shared, or memory-mapped."""
     labels: Tensor
     """int64 [n], on the device."""
     mean: Tensor
     std: Tensor
-    """[channels, 1, 1] on the device."""
+    """[channels, 1, 1], on the device."""
 
     @staticmethod
     def of(data: TaskData, split: Split, device: torch.device) -> Pictures:
@@ -38,7 +38,7 @@ class Pictures:
         return self.labels.device
 
     def batch(self, index: Tensor | slice, augmentation: torch.Generator | None = None) -> Tensor:
-        """The normalised pictures of these numbers, float [batch, channels, height, width], channels last in memory."""
+        """Return the normalised images at `index`, float [batch, channels, height, width], channels last in memory."""
         chosen = to_device(self.images[index], self.device)
         pictures = chosen.permute(0, 3, 1, 2).float().div_(255)
         if augmentation is not None:
@@ -47,7 +47,7 @@ class Pictures:
 
 
 def _as_tensor(split: Split) -> Tensor:
-    """The pictures as a tensor over the same memory; arrays in shared memory are read-only, which torch warns of."""
+    """Return the images as a tensor on the same memory, without torch's warning about read-only shared arrays."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         return torch.from_numpy(split.images)

@@ -1,6 +1,6 @@
-"""A trial's state between two epochs, in a file that holds tensors and plain values only and is loaded as such.
+"""Checkpoints: a trial's state between two epochs in a file of tensors and plain values, loaded without running code.
 
-The file holds the epochs before it too, so a trial that goes on from it needs nothing that a store may not have yet.
+The file includes the results of all epochs so far, because the store may not have all of them yet.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from robustness.trial import EpochResult, Trial
 
 FORMAT = 2
 
-
-_DECIDE_NOTHING = ("checkpoint", "stage", "run")
+_NOT_DECISIVE = ("checkpoint", "stage", "run")
 """Fields of a trial that do not change its numbers."""
 
 
 class Resumable(Protocol):
-    """A trial under way that can be saved between two epochs."""
+    """A running trial that can be saved between two epochs."""
 
     @property
     def trial(self) -> Trial: ...
@@ -43,11 +42,11 @@ class Resumable(Protocol):
 
     @property
     def checkpoint_every(self) -> int:
-        """How many epochs lie between two checkpoints; 0 keeps none."""
+        """The number of epochs between two checkpoints; 0 saves none."""
         ...
 
     def state(self) -> tuple[nn.Module, JoinedOptimizer]:
-        """Return the networks and the optimiser as they are now."""
+        """Return the networks and the optimiser in their current state."""
         ...
 
     def over(self) -> bool: ...
@@ -58,10 +57,10 @@ class Resumable(Protocol):
 
 
 def epochs_of(run: Resumable) -> Iterator[EpochResult]:
-    """Yield the epochs of a run that was just started: those in its checkpoint file, then the rest as they finish."""
+    """Yield the epochs of a new run: those in its checkpoint file, then the rest as they finish."""
     path = Path(run.trial.checkpoint) if run.trial.checkpoint else None
     if path is not None and path.exists():
-        # A damaged file, or one of another trial, costs time and not the result: training starts from the beginning.
+        # With a damaged file, or one from another trial, training simply starts from the beginning.
         with contextlib.suppress(CheckpointError):
             run.epochs.extend(load_checkpoint(path, run.trial, *run.state()))
     yield from tuple(run.epochs)
@@ -75,7 +74,7 @@ def epochs_of(run: Resumable) -> Iterator[EpochResult]:
 def save_checkpoint(
     path: Path, trial: Trial, model: nn.Module, optimizer: JoinedOptimizer, epochs: Sequence[EpochResult]
 ) -> None:
-    """Write the state after the last of `epochs`; a reader finds the old file or the new one, never a part."""
+    """Write the state after the last of `epochs`, atomically."""
     state = {
         "format": FORMAT,
         "trial": identity(trial),
@@ -88,38 +87,38 @@ def save_checkpoint(
 
 
 def load_checkpoint(path: Path, trial: Trial, model: nn.Module, optimizer: JoinedOptimizer) -> list[EpochResult]:
-    """Put the saved state back and give the epochs up to it; raises `CheckpointError` if it is not this trial's."""
+    """Restore the saved state and return the epochs up to it; raises `CheckpointError` if it is from another trial."""
     state = read_tensors(path)
-    if state.get("format") != FORMAT or not _is_of(state.get("trial"), trial):
-        raise CheckpointError(f"{path}: the checkpoint is of another trial")
+    if state.get("format") != FORMAT or not _is_same_trial(state.get("trial"), trial):
+        raise CheckpointError(f"{path}: the checkpoint belongs to another trial")
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     return [EpochResult(**values) for values in json.loads(state["epochs"])]
 
 
 def read_tensors(path: Path) -> dict[str, Any]:
-    """A file of tensors and plain values; one that would run code when it is loaded is refused."""
+    """Return the content of a file of tensors and plain values; refuses a file that would run code when loaded."""
     try:
         with warnings.catch_warnings():
-            # A foreign pickle makes torch warn before it refuses: the refusal says enough.
+            # For other pickles torch warns before it raises; the error is enough.
             warnings.simplefilter("ignore", UserWarning)
             state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        raise CheckpointError(f"{path}: refused, since it holds more than tensors and plain values") from error
+        raise CheckpointError(f"{path}: refused, because it contains more than tensors and plain values") from error
     except (OSError, RuntimeError, EOFError, ValueError, KeyError) as error:
         raise CheckpointError(f"{path}: not a readable checkpoint ({type(error).__name__})") from error
     if not isinstance(state, dict):
-        raise CheckpointError(f"{path}: not a checkpoint of this program")
+        raise CheckpointError(f"{path}: not a checkpoint written by robustness")
     return state
 
 
 def identity(trial: Trial) -> str:
-    """Return everything that decides a trial's numbers, as JSON."""
+    """Return everything that affects a trial's numbers, as JSON."""
     return _identity(asdict(trial))
 
 
-def _is_of(stored: object, trial: Trial) -> bool:
-    """Whether a stored identity is this trial's; the trainable may have had a longer name then."""
+def _is_same_trial(stored: object, trial: Trial) -> bool:
+    """Whether a stored identity is this trial's, possibly with a former name of its trainable."""
     try:
         values = json.loads(str(stored))
         return _identity({**values, "trainable": trainable_name(values["trainable"])}) == identity(trial)
@@ -128,5 +127,5 @@ def _is_of(stored: object, trial: Trial) -> bool:
 
 
 def _identity(values: Mapping[str, Any]) -> str:
-    decisive = {name: value for name, value in values.items() if name not in _DECIDE_NOTHING}
+    decisive = {name: value for name, value in values.items() if name not in _NOT_DECISIVE}
     return json.dumps(decisive, sort_keys=True, default=str)

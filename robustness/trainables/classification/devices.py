@@ -1,4 +1,4 @@
-"""The device that a trial trains on, and copies to it."""
+"""The device that a trial trains on, and how tensors get there."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from torch import Tensor
 
 
 def to_device(tensor: Tensor, device: torch.device) -> Tensor:
-    """Copy a CPU tensor to the device; to a GPU from page-locked memory, without making the CPU wait."""
+    """Copy a CPU tensor to the device; to a GPU from pinned memory, without blocking the CPU."""
     if device.type != "cuda":
         return tensor.to(device)
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
 def pick_device(name: str) -> torch.device:
-    """Return the device of this name; `auto` is the GPU that this process may use, or the CPU."""
+    """Return the device of this name; `auto` is a GPU if this process can use one, else the CPU."""
     if name != "auto":
         return torch.device(name)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -1,4 +1,4 @@
-"""What a network predicts for a split, and how good that is."""
+"""Predictions for a split, and their scores."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from robustness.trainables.classification.batches import Pictures
 def predict(
     ensemble: Ensemble, pictures: Pictures, samples: int, noise_of_sample: Callable[[int], Noise], batch_size: int = 256
 ) -> NDArray[np.float32]:
-    """Probabilities [draws, n, classes] of the pictures under `samples` draws of each member's weights.
+    """Return probabilities [draws, n, classes] of the images under `samples` draws of each member's weights.
 
-    One draw at a time goes through the whole split, so a draw's weights are made once and memory does not grow with the
-    number of draws; draw i does not depend on how many there are.
+    Each draw predicts the whole split before the next one is made, so memory does not grow with the number of draws,
+    and draw i does not depend on how many there are.
     """
     batches = [pictures.batch(slice(start, start + batch_size)) for start in range(0, len(pictures), batch_size)]
     probabilities = []
@@ -34,7 +34,7 @@ def predict(
 
 
 def scores(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> dict[str, float]:
-    """AUC, accuracy, NLL and calibration error of the predictive mean of probabilities [draws, n, classes]."""
+    """Return AUC, accuracy, NLL and calibration error of the predictive mean of probabilities [draws, n, classes]."""
     mean = metrics.predictive_mean(probabilities)
     return {
         "auc": metrics.multiclass_auc(labels, mean),

@@ -1,7 +1,7 @@
-"""The trainable of a final model: trains as any trial, keeps the best epoch's weights, and scores them on the test set.
+"""The trainable of final models: trains like any trial, keeps the best epoch's weights, scores them on the test set.
 
-It needs `trial.checkpoint`, a path in a folder that the driver can read too. Beside that file it leaves
-`NAME.model.pt`, the weights of the chosen epoch, and `NAME.predictions.npz`, what they say of the test set.
+It needs `trial.checkpoint`, a path in a folder that the driver can also read. Beside that file it writes
+`NAME.model.pt`, the weights of the chosen epoch, and `NAME.predictions.npz`, their predictions for the test set.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ TEST_SAMPLES = 16
 
 
 def model_file(trial: Trial) -> Path:
-    """Where a final trial leaves the weights of its chosen epoch."""
+    """Return the file with the weights of a final trial's chosen epoch."""
     return _beside(trial, ".model.pt")
 
 
 def predictions_file(trial: Trial) -> Path:
-    """Where a final trial leaves its predictions for the test set."""
+    """Return the file with a final trial's predictions for the test set."""
     return _beside(trial, ".predictions.npz")
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
-    """Train a final model; the last epoch's result carries the measures on the test set as well."""
+    """Train a final model; the result of the last epoch includes the measures on the test set."""
     run = Run.start(trial)
     chosen = model_file(trial)
     for result in epochs_of(run):
@@ -54,7 +54,7 @@ def train(trial: Trial) -> Iterator[EpochResult]:
 
 
 def finish(run: Run, chosen: Path) -> dict[str, float]:
-    """Score the chosen epoch's weights on the test set, and leave the predictions in their file."""
+    """Score the chosen epoch's weights on the test set and write the predictions to their file."""
     data = load_task(run.trial.task)
     device = run.train_set.device
     model = load_model(chosen)
@@ -64,48 +64,48 @@ def finish(run: Run, chosen: Path) -> dict[str, float]:
     def predictions(pictures: Pictures) -> NDArray[np.float32]:
         return predict(ensemble, pictures, TEST_SAMPLES, noise, run.options.evaluation_batch_size)
 
-    usual = metrics.mutual_information(predictions(run.validation_set))
-    replace(model, uncertainty=torch.from_numpy(usual)).save(chosen)
+    validation_uncertainty = metrics.mutual_information(predictions(run.validation_set))
+    replace(model, uncertainty=torch.from_numpy(validation_uncertainty)).save(chosen)
     probabilities = predictions(Pictures.of(data, data.test, device))
     labels, patients = data.test.labels, data.test.patients
     save_predictions(
         predictions_file(run.trial), labels=labels, patients=patients, probabilities=probabilities.astype(np.float32)
     )
-    trained = [e.seconds for e in run.epochs]
+    seconds = [e.seconds for e in run.epochs]
     return measures_on_test(labels, patients, probabilities) | {
         "chosen_epoch": float(model.epoch),
         "parameters": float(model.parameters),
-        "seconds_per_epoch": math.fsum(trained) / len(trained),
+        "seconds_per_epoch": math.fsum(seconds) / len(seconds),
     }
 
 
 def measures_on_test(
     labels: NDArray[np.int64], patients: NDArray[np.int64], probabilities: NDArray[Any]
 ) -> dict[str, float]:
-    """Measures of probabilities [draws, n, classes], and bootstrap standard errors by patient of the AUCs.
+    """Return measures of probabilities [draws, n, classes]; the AUCs' standard errors are bootstrapped over patients.
 
-    `test_auc_20` is the AUC after the 20 % whose mutual information is highest have been referred.
+    `test_auc_20` is the AUC after referring the 20 % of images with the highest mutual information.
     """
     mean = metrics.predictive_mean(probabilities)
     uncertainty = metrics.mutual_information(probabilities)
-    found = {f"test_{name}": value for name, value in scores(labels, probabilities).items()}
+    measures = {f"test_{name}": value for name, value in scores(labels, probabilities).items()}
     for fraction in metrics.REFERRED:
         name = f"test_auc_{round(100 * fraction)}"
         referred = partial(referred_auc, fraction=fraction)
-        found[name] = referred(labels, mean, uncertainty)
-        found[f"{name}_error"] = metrics.bootstrap_standard_error(
+        measures[name] = referred(labels, mean, uncertainty)
+        measures[f"{name}_error"] = metrics.bootstrap_standard_error(
             referred, (labels, mean, uncertainty), groups=patients
         )
-    return found
+    return measures
 
 
 def referred_auc(labels: NDArray[Any], mean: NDArray[Any], uncertainty: NDArray[Any], fraction: float) -> float:
-    """The AUC of what is left once this fraction, the most uncertain, has been referred."""
+    """Return the AUC of the remaining images after referring this fraction, the most uncertain ones."""
     return float(metrics.referral_curve(labels, mean, uncertainty, (fraction,), multiclass_auc)[0])
 
 
 def model_of(run: Run, result: EpochResult) -> FinalModel:
-    """The model that a run is at the end of an epoch."""
+    """Return the model of a run at the end of an epoch."""
     data = load_task(run.trial.task)
     statistics = (run.train_set.mean.flatten(), run.train_set.std.flatten())
     metric = result.measures[run.trial.metric]
@@ -115,7 +115,7 @@ def model_of(run: Run, result: EpochResult) -> FinalModel:
 
 
 def _is_best(run: Run, result: EpochResult) -> bool:
-    """Whether an epoch is the best so far and its weights are those that the run holds; the first of equals is kept."""
+    """Whether an epoch is the best so far and the run still has its weights; ties keep the earlier epoch."""
     if result.pretraining or result.epoch != len(run.epochs):
         return False
     name = run.trial.metric
@@ -124,6 +124,6 @@ def _is_best(run: Run, result: EpochResult) -> bool:
 
 def _beside(trial: Trial, suffix: str) -> Path:
     if trial.checkpoint is None:
-        raise StudyFileError("a final model needs a file to be kept in: Trial.checkpoint is not set")
+        raise StudyFileError("a final model needs a file: set Trial.checkpoint")
     path = Path(trial.checkpoint)
     return path.with_name(path.stem + suffix)

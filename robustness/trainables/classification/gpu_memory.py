@@ -1,4 +1,4 @@
-"""How much GPU memory a classification trial needs, for `gpu: auto`."""
+"""The GPU memory that a classification trial needs, for `gpu: auto`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from robustness.trial import Trial
 
 
 def gpu_memory(trial: Trial) -> float:
-    """Estimate the bytes that training takes: three copies of each activation, eight of each weight with its scale.
+    """Estimate the bytes that training needs: three copies of each activation and eight of each weight.
 
-    The copies are the activation, its gradient and the work space of a convolution; and mean, scale, their gradients,
-    the optimiser's three moments, and a draw.
+    The copies of an activation are its value, its gradient and the workspace of a convolution; those of a weight are
+    its mean, its scale, their gradients, the optimiser's three moments, and a draw.
     """
-    # Only a driver that places trials on GPUs needs torch here.
+    # Lazy because study checks import this module without torch; only `gpu: auto` needs it.
     from robustness.bnn.network import Convolution, Dense, Heads, Pool
 
     data = load_task(trial.task)

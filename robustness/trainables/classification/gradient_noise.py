@@ -1,4 +1,4 @@
-"""How much the gradient of the NLL differs from one draw of the weights to the next."""
+"""How much the gradient of the NLL varies between draws of the weights."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from robustness.bnn.posteriors import Noise
 def gradient_sd(
     ensemble: Ensemble, images: Tensor, labels: Tensor, samples: int, noise_of_sample: Callable[[int], Noise]
 ) -> float:
-    """The standard deviation of d NLL / d mu over draws on one batch: the root of its variance's mean over all weights.
+    """Return the standard deviation of d NLL / d mu over draws on one batch: sqrt of its mean variance over weights.
 
     Since w = mu + noise, d NLL / d mu is the gradient at the drawn weights.
     """
     variance, weights = 0.0, 0
     for number, network in enumerate(ensemble.members):
-        # Welford's running mean and sum of squares: no gradient but the current one is kept.
+        # Welford's running mean and sum of squares, so that only the current gradient is in memory.
         mean = squares = torch.zeros(())
         for sample in range(samples):
             draw = ensemble.sample(1, noise_of_sample(sample))[number]
@@ -37,7 +37,7 @@ def gradient_sd(
 
 
 def _gradient(network: Network, draw: Draws, images: Tensor, labels: Tensor) -> Tensor:
-    """d NLL / d w at one draw, all layers in one vector, in double precision."""
+    """Return d NLL / d w at one draw, with all layers in one vector, in double precision."""
     leaves = tuple(weights.detach().requires_grad_() for weights in draw.weights)
     loss = nll(network.logits(images, Draws(leaves, dropout=draw.dropout)), labels)
     gradients = torch.autograd.grad(loss, leaves, allow_unused=True)

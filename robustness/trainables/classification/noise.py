@@ -14,12 +14,12 @@ PURPOSES: tuple[Purpose, ...] = ("weight_noise", "radius", "dropout")
 
 @dataclass(frozen=True)
 class StreamNoise:
-    """Noise keyed by `indices` (epoch and step, say) and the layer: the same for every arm of a pair."""
+    """Noise keyed by `indices` (such as epoch and step) and the layer: the same for every arm of a pair."""
 
     streams: Streams
     indices: tuple[int, ...]
     within: Literal["evaluation", "diagnostics"] | None = None
-    """The purpose that the draws serve where it is not training: streams of their own, which shift no others."""
+    """The purpose of draws outside training; their separate streams do not shift the training streams."""
     device: torch.device | str = "cpu"
 
     def generator(self, purpose: str, layer: int) -> torch.Generator:

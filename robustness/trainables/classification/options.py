@@ -1,4 +1,4 @@
-"""The `training` section of a study file, for the built-in trainable."""
+"""The `training` section of a classification study."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from robustness.validation import read_options
 
 
 class TrainingOptions(BaseModel):
-    """How each trial is trained and evaluated; the same for every arm."""
+    """How every trial is trained and evaluated; the same for all arms."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     epochs: int = Field(ge=1)
-    """How many epochs a trial trains, pre-training included."""
+    """Epochs of a trial, including pre-training."""
     pretrain_epochs: int = Field(default=1, ge=0)
-    """How many of them train the means alone, by the NLL; they never count for an outcome."""
+    """Initial epochs that train only the means, on the NLL; they never count towards an outcome."""
     evaluation_samples: int = Field(default=16, ge=1)
-    """How many draws of the weights the predictive mean on the validation set averages."""
+    """Draws of the weights that the predictive mean on the validation set averages."""
     evaluation_batch_size: int = Field(default=256, ge=1)
-    """How many images are evaluated at once; no result depends on it beyond rounding."""
+    """Images evaluated at a time; affects results only by rounding."""
     kl_weight: float = Field(default=1.0, ge=0)
     """The factor on the KL term of the ELBO; 1 is the ELBO itself, as in the paper."""
     cross_entropy: Literal["closed_form", "monte_carlo"] = "closed_form"
-    """How the cross-entropy to the prior is found where a closed form exists; the paper takes the draws."""
+    """How the cross-entropy to the prior is computed where a closed form exists; the paper uses Monte Carlo."""
     grouping: Literal["layer", "tensor"] = "layer"
-    """What a radial posterior normalises together: a layer's weight and bias, as in the paper's text, or each apart."""
+    """What a radial posterior normalises together: a layer's weight and bias, as in the paper, or each separately."""
     augment: bool = True
-    """Whether training images are flipped, rotated, padded and cropped at random."""
+    """Whether training images are randomly flipped, rotated, padded and cropped."""
     gradient_noise_every: int = Field(default=0, ge=0)
-    """Every how many epochs the spread of the NLL's gradient over draws is measured; 0 is never."""
+    """Epochs between measurements of the NLL gradient's standard deviation over draws; 0 measures none."""
     gradient_noise_samples: int = Field(default=16, ge=2)
-    """How many draws that measurement takes."""
+    """Draws of the weights for that measurement."""
     checkpoint_every: int = Field(default=0, ge=0)
-    """Every how many epochs a trial's state is kept, so that a resumed trial goes on from there; 0 is never."""
+    """Epochs between checkpoints, from which an interrupted trial resumes; 0 saves none."""
     device: str = "auto"
-    """`auto` takes a GPU where the trial was given one; or `cpu`, `cuda`, `cuda:1`."""
+    """`auto` uses a GPU if the trial has one; or `cpu`, `cuda`, `cuda:1`."""
     mixed_precision: bool = False
-    """Forward passes in bfloat16 (the test of a final model apart): faster on GPUs that have it, less exact."""
+    """Forward passes in bfloat16, except in tests of final models: faster on GPUs that support it, less precise."""
     deterministic: bool = False
-    """Refuse operations whose result may differ between runs; on a CPU every run is repeatable without it."""
+    """Refuse operations whose results may differ between runs; CPU runs are reproducible without it."""
 
 
 def read_training(section: Mapping[str, Any], strict: bool | None = None) -> TrainingOptions:
-    """Return the typed `training` section; a study file is read strictly, in which text is never a number."""
+    """Return the typed `training` section; with `strict`, as for study files, text is never taken for a number."""
     return read_options(TrainingOptions, section, "training", StudyFileError, strict=strict)

@@ -1,4 +1,4 @@
-"""A trained model as a file: weights and plain values only, with all that a prediction needs."""
+"""A trained model as a file: weights and plain values, with everything that a prediction needs."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ KEYS = {
 
 @dataclass(frozen=True)
 class FinalModel:
-    """Trained networks with what they were trained on."""
+    """Trained networks with the trial and the statistics of the data that they were trained on."""
 
     trial: Trial
     epoch: int
-    """The epoch whose weights these are."""
+    """The epoch that the weights are from."""
     metric: float
     """The study's metric at that epoch."""
     image_size: int
     mean: torch.Tensor
     std: torch.Tensor
-    """[channels], by which pictures are normalised."""
+    """[channels], for normalising images."""
     classes: int
     ensemble: Ensemble
     uncertainty: torch.Tensor = field(default_factory=lambda: torch.empty(0))
-    """[n], the mutual information of each validation picture: to tell what is unusual. Empty until training ends."""
+    """[n], the mutual information of each validation image, for referral thresholds. Empty until training ends."""
 
     @property
     def parameters(self) -> int:
-        """How many numbers were trained."""
+        """The number of trained parameters."""
         return sum(parameter.numel() for parameter in self.ensemble.parameters())
 
     def save(self, path: Path) -> None:
-        """Write the model; a reader finds the old file or the new one, never a part."""
+        """Write the model, atomically."""
         state = {
             "format": FORMAT,
             "trial": identity(self.trial),
@@ -83,31 +83,31 @@ class FinalModel:
             torch.save(state, file)
 
     def referral_threshold(self, fraction: float) -> float:
-        """The mutual information above which this fraction of the validation pictures lies."""
+        """Return the mutual information that this fraction of the validation images exceeds."""
         if len(self.uncertainty) == 0:
             raise CheckpointError(
-                f"the model of trial {self.trial.key} was not trained to its end: no threshold is known"
+                f"the model of trial {self.trial.key} has no referral threshold: its training did not finish"
             )
         return float(torch.quantile(self.uncertainty.double(), 1.0 - fraction))
 
     def predict(self, images: NDArray[np.uint8], samples: int = 16) -> NDArray[np.float32]:
-        """Probabilities [draws, n, classes] of pictures [n, height, width, channels], the same each time."""
-        nobody = torch.zeros(len(images), dtype=torch.int64)
-        pictures = Pictures(torch.from_numpy(images), nobody, self.mean.view(-1, 1, 1), self.std.view(-1, 1, 1))
+        """Return probabilities [draws, n, classes] of images [n, height, width, channels]; deterministic."""
+        no_labels = torch.zeros(len(images), dtype=torch.int64)
+        pictures = Pictures(torch.from_numpy(images), no_labels, self.mean.view(-1, 1, 1), self.std.view(-1, 1, 1))
         return predict(self.ensemble, pictures, samples, evaluation_noise(self.trial, self.epoch))
 
 
 def load_model(path: Path) -> FinalModel:
-    """The model in a file; raises `CheckpointError` if it is none, is damaged, or holds code."""
+    """Return the model in a file; raises `CheckpointError` if it is not a model, damaged, or contains code."""
     state = read_tensors(path)
     if not set(state) >= KEYS or state["format"] != FORMAT:
-        raise CheckpointError(f"{path}: not a final model of this program")
+        raise CheckpointError(f"{path}: not a final model written by robustness")
     try:
         trial = Trial(**json.loads(state["trial"]))
         ensemble = build_ensemble(trial, read_training(trial.training), state["channels"], state["classes"])
         ensemble.load_state_dict(state["weights"])
     except (RobustnessError, RuntimeError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{path}: the model cannot be built again ({error})") from error
+        raise CheckpointError(f"{path}: the model cannot be rebuilt ({error})") from error
     ensemble.eval()
     return FinalModel(
         trial=trial,
@@ -123,7 +123,7 @@ def load_model(path: Path) -> FinalModel:
 
 
 def evaluation_noise(trial: Trial, epoch: int, device: torch.device | str = "cpu") -> Callable[[int], Noise]:
-    """The noise of each draw that a trial's evaluation takes at an epoch."""
+    """Return the noise of each draw in a trial's evaluation at an epoch."""
     streams = Streams.of(trial)
 
     def of_sample(sample: int) -> Noise:
@@ -133,12 +133,12 @@ def evaluation_noise(trial: Trial, epoch: int, device: torch.device | str = "cpu
 
 
 def save_predictions(path: Path, **arrays: NDArray[Any]) -> None:
-    """Write arrays to an .npz file, whole or not at all."""
+    """Write arrays to an .npz file, atomically."""
     with replacing(path) as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load_predictions(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file; pickled objects are refused."""
+    """Return the arrays of an .npz file; refuses pickled objects."""
     with np.load(path, allow_pickle=False) as arrays:
         return dict(arrays)

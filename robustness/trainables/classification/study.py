@@ -12,7 +12,6 @@ from robustness.errors import (
     MethodError,
     ModelError,
     RobustnessError,
-    SearchSpaceError,
     StudyFileError,
     TaskError,
     shown,
@@ -30,7 +29,7 @@ from robustness.trainables.models import MODELS, check_model
 
 
 def check(study: Study, check_data: bool = True) -> Study:
-    """Return the study with all training options filled in; raises if a section is missing or does not fit."""
+    """Return the study with all training options filled in; raises if a section is missing or invalid."""
     for section, options in (("task", study.task), ("model", study.model), ("training", study.training)):
         if not options:
             raise StudyFileError(f"{section}: is missing")
@@ -41,10 +40,7 @@ def check(study: Study, check_data: bool = True) -> Study:
     _check_pretraining(training)
     own_methods = any(":" in arm.method for arm in study.arms)
     for key, space in {"space": study.space, **{f"search.spaces.{a}": s for a, s in study.spaces.items()}}.items():
-        try:
-            check_hyperparameters(space.options, own_methods)
-        except SearchSpaceError as error:
-            raise SearchSpaceError(f"{key}.{error}") from None
+        check_hyperparameters(space.options, own_methods, section=key)
     _check_task_and_model(study, check_data)
     for arm in study.arms:
         _check_arm(arm, study.space_of(arm.label))
@@ -54,10 +50,10 @@ def check(study: Study, check_data: bool = True) -> Study:
 
 
 def _check_name(section: str, options: Mapping[str, Any]) -> None:
-    """Raise unless a task or model has a name that is text; which names exist is checked later."""
+    """Raise unless the name of a task or model is text; whether it exists is checked later."""
     if "name" not in options:
         near = get_close_matches("name", options, n=1)
-        hint = f"; did you mean it by {near[0]!r}?" if near else ""
+        hint = f"; is {near[0]!r} a typo?" if near else ""
         raise StudyFileError(f"{section}.name: is missing{hint}")
     if not isinstance(options["name"], str):
         raise StudyFileError(f"{section}.name: must be text, found {shown(options['name'])}")
@@ -88,7 +84,7 @@ def _check_task_and_model(study: Study, check_data: bool) -> None:
     size = None
     try:
         check_task(study.task, needs_data=check_data)
-        # A prepared folder knows its size; without it the model is checked as far as possible.
+        # The image size of prepared data is only known where the data is; without it the model is checked partially.
         with contextlib.suppress(*() if check_data else (TaskError,)):
             size = task_image_size(study.task)
     except TaskError as error:
@@ -112,6 +108,6 @@ def _check_arm(arm: Arm, space: Space) -> None:
 
 
 def _under(section: str, error: RobustnessError) -> RobustnessError:
-    """Return the error with the section of the study file in front, unless its message starts with that."""
+    """Return the error with the section of the study file in front, unless its message already starts with it."""
     line = str(error)
     return type(error)(line if line.startswith((f"{section}:", f"{section}.")) else f"{section}: {line}")

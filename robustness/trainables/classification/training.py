@@ -1,4 +1,4 @@
-"""The training loop: `train(trial)` yields one `EpochResult` an epoch."""
+"""The training loop: `train(trial)` yields one `EpochResult` per epoch."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from robustness.trainables.optimizers import JoinedOptimizer, make_optimizer, se
 from robustness.trial import EpochResult, Trial
 
 STEPS_BETWEEN_CHECKS = 50
-"""On a GPU the loss is looked at every so many steps, since a look waits for all work that is under way."""
+"""On a GPU the loss is checked only this often, because reading it waits for all queued work."""
 DIAGNOSTIC_BATCH = 64
-"""How many training pictures the gradient's noise is measured on: always the first ones."""
+"""The gradient noise is measured on this many training images, always the first ones."""
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
-    """Train a trial; an epoch whose loss is not finite raises `Diverged`, with all before it yielded.
+    """Train a trial; an epoch whose loss is not finite raises `Diverged` after all earlier epochs were yielded.
 
-    A trial with a checkpoint file goes on from there, and yields what came before it again.
+    A trial with a checkpoint file resumes from there and yields the earlier epochs again.
     """
     return epochs_of(Run.start(trial))
 
 
 @dataclass
 class Run:
-    """A trial under way: its data, its networks, its optimiser, and the epochs that are over."""
+    """A running trial: its data, networks, optimiser and finished epochs."""
 
     trial: Trial
     options: TrainingOptions
@@ -63,7 +63,7 @@ class Run:
 
     @staticmethod
     def start(trial: Trial) -> Run:
-        """Load the data, build the networks and the optimiser: the state before the first epoch."""
+        """Load the data and build the networks and the optimiser: the state before the first epoch."""
         options = read_training(trial.training)
         torch.use_deterministic_algorithms(options.deterministic)
         device = pick_device(options.device)
@@ -89,11 +89,11 @@ class Run:
         return self.options.checkpoint_every
 
     def state(self) -> tuple[nn.Module, JoinedOptimizer]:
-        """Return what a checkpoint holds beside the epochs."""
+        """Return what a checkpoint contains besides the epochs."""
         return self.ensemble, self.optimizer
 
     def over(self) -> bool:
-        """Whether all epochs are done, or the metric has not improved for as long as the method waits."""
+        """Whether all epochs are done or the metric has not improved within the method's patience."""
         if len(self.epochs) >= self.options.epochs:
             return True
         counted = [e.measures.get(self.trial.metric, float("nan")) for e in self.epochs if not e.pretraining]
@@ -126,20 +126,21 @@ class Run:
 
     @property
     def steps(self) -> int:
-        """How many steps an epoch has; the last may have a smaller batch."""
+        """The number of steps per epoch; the last batch may be smaller."""
         return -(-len(self.train_set) // self.batch_size)
 
     def train_epoch(self, epoch: int, pretraining: bool) -> dict[str, float]:
-        """Go through the training set once; gives the loss's terms and the AUC of the epoch's own predictions."""
+        """Train one pass over the training set; return the terms of the loss, AUC and accuracy of its predictions."""
         order = torch.from_numpy(self.streams.numpy("data_order", epoch).permutation(len(self.train_set)))
-        # Once an epoch: a copy in each step would wait for the device.
-        order_there = to_device(order, self.train_set.device)
+        # Copied once per epoch: a copy in each step would wait for the device.
+        device_order = to_device(order, self.train_set.device)
         terms, probabilities, labels = [], [], []
-        parts = zip(order.split(self.batch_size), order_there.split(self.batch_size), strict=True)  # type: ignore[no-untyped-call]
-        for step, (index, index_there) in enumerate(parts):
+        size = self.batch_size
+        parts = zip(order.split(size), device_order.split(size), strict=True)  # type: ignore[no-untyped-call]
+        for step, (index, device_index) in enumerate(parts):
             augmentation = self.streams.torch("augmentation", epoch, step) if self.options.augment else None
             images = self.train_set.batch(index, augmentation)
-            target = self.train_set.labels[index_there]
+            target = self.train_set.labels[device_index]
             loss, predicted = self.step(images, target, epoch, step, pretraining)
             terms.append(torch.stack([loss.total, loss.nll, loss.cross_entropy, loss.entropy]) * len(index))
             probabilities.append(predicted)
@@ -148,15 +149,13 @@ class Run:
                 self.check_finite(terms, epoch)
         names = ("loss", "nll", "cross_entropy", "entropy")
         means = (torch.stack(terms).double().sum(0) / len(self.train_set)).tolist()
-        given, mean = torch.cat(labels).cpu().numpy(), torch.cat(probabilities).cpu().numpy()
-        accuracy = float((mean.argmax(1) == given).mean())
-        return dict(zip(names, means, strict=True)) | {
-            "train_auc": multiclass_auc(given, mean),
-            "train_accuracy": accuracy,
-        }
+        targets, predictions = torch.cat(labels).cpu().numpy(), torch.cat(probabilities).cpu().numpy()
+        accuracy = float((predictions.argmax(1) == targets).mean())
+        measures = dict(zip(names, means, strict=True))
+        return measures | {"train_auc": multiclass_auc(targets, predictions), "train_accuracy": accuracy}
 
     def step(self, images: Tensor, labels: Tensor, epoch: int, step: int, pretraining: bool) -> tuple[Loss, Tensor]:
-        """One step of the optimiser; gives the detached loss and the mean probabilities [batch, classes]."""
+        """Make one optimiser step; return the detached loss and the mean probabilities [batch, classes]."""
         if pretraining:
             draws = self.ensemble.means()
         else:
@@ -172,21 +171,21 @@ class Run:
                 estimate = self.options.cross_entropy
                 losses.append(negative_elbo(network, draw, data, len(self.train_set), self.kl_weight, estimate))
         self.optimizer.zero_grad()
-        # Members share nothing, so the gradient of the sum is the gradient of each on its own.
+        # Members share no parameters, so the gradient of the sum is each member's own gradient.
         sum_of([loss.total for loss in losses]).backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         mean = Loss(*(sum_of(part).detach() / len(losses) for part in zip(*map(_terms, losses), strict=True)))
         return mean, torch.cat(logits).softmax(-1).mean(0)
 
     def check_finite(self, terms: list[Tensor], epoch: int) -> None:
-        """Raise `Diverged` at the first step since the last look whose loss is not finite."""
+        """Raise `Diverged` at the first step since the last check whose loss is not finite."""
         since = max(0, len(terms) - (1 if terms[0].device.type == "cpu" else STEPS_BETWEEN_CHECKS))
         finite = torch.stack(terms[since:])[:, 0].isfinite().tolist()
         if not all(finite):
             raise Diverged(epoch, since + finite.index(False) + 1)
 
     def evaluate(self, epoch: int, purpose: Literal["evaluation", "diagnostics"] = "evaluation") -> dict[str, float]:
-        """AUC, accuracy, NLL and calibration error on the validation set."""
+        """Return AUC, accuracy, NLL and calibration error on the validation set."""
         device = self.validation_set.device
         with forward_precision(device, self.options.mixed_precision):
             probabilities = predict(
@@ -199,7 +198,7 @@ class Run:
         return scores(self.validation_set.labels.cpu().numpy(), probabilities)
 
     def sigma_quantiles(self) -> dict[str, float]:
-        """The 5, 50 and 95 % points of the scales of all weights; nothing for networks that have none."""
+        """Return the 5, 50 and 95 % quantiles of the scales of all weights; empty for networks without scales."""
         with torch.no_grad():
             posteriors = [p for network in self.ensemble.members for p in network.posteriors()]
             scales = [p.scale() for p in posteriors if isinstance(p, GaussianPosterior)]
@@ -210,7 +209,7 @@ class Run:
         return {name: float(ordered[round(q * (len(ordered) - 1))]) for name, q in points.items()}
 
     def gradient_noise(self, epoch: int) -> float:
-        """The spread of the NLL's gradient over draws of the weights, on one batch without augmentation."""
+        """Return the NLL gradient's standard deviation over draws of the weights, on one batch without augmentation."""
         first = slice(0, DIAGNOSTIC_BATCH)
         return gradient_sd(
             self.ensemble,
@@ -221,11 +220,13 @@ class Run:
         )
 
 
-def build_ensemble(trial: Trial, options: TrainingOptions, channels: int, classes: int) -> Ensemble:
-    """The untrained networks of a trial, for pictures of so many channels and so many classes."""
+def build_ensemble(
+    trial: Trial, options: TrainingOptions, channels: int, classes: int, streams: Streams | None = None
+) -> Ensemble:
+    """Return the untrained networks of a trial, initialised from `streams` or else from the trial's own streams."""
     shape = blueprint(trial.model, channels, classes)
     method_options = read_method_options(trial.method, trial.method_options)
-    setting = Setting(shape, trial.hyperparameters, method_options, options, Streams.of(trial))
+    setting = Setting(shape, trial.hyperparameters, method_options, options, streams or Streams.of(trial))
     return Ensemble(find_method(trial.method).members(setting))
 
 
@@ -234,5 +235,5 @@ def _terms(loss: Loss) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def sum_of(values: Sequence[Tensor]) -> Tensor:
-    """The sum of scalars; a single one as it is."""
+    """Return the sum of scalars."""
     return values[0] if len(values) == 1 else torch.stack(list(values)).sum()

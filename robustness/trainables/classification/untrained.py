@@ -1,4 +1,4 @@
-"""The metric of untrained networks, scored on workers: a trial of this trainable scores several networks."""
+"""Scores of untrained networks, computed on workers: each trial of this trainable scores several networks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from robustness.bnn.ensemble import Ensemble
-from robustness.methods import find_method, read_method_options
-from robustness.methods.method import Setting
 from robustness.metrics import metric_function
 from robustness.streams import NO_REPLICATE, Streams
 from robustness.tasks import load_task
@@ -19,15 +16,15 @@ from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.devices import pick_device
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.options import read_training
-from robustness.trainables.models import blueprint
+from robustness.trainables.classification.training import build_ensemble
 from robustness.trainables.trainable import Trainable
 from robustness.trial import EpochResult, Trial
 
 
 def score(piece: Trial) -> Iterator[EpochResult]:
-    """The trainable behind the scoring: one `EpochResult` with the curves of all networks of a piece."""
-    scored = [_score(packed["trial"], packed["stream"]) for packed in piece.hyperparameters["networks"]]
-    yield EpochResult(1, {"networks": len(scored)}, curves={str(i): values for i, values in enumerate(scored)})
+    """Score the networks of a piece; yields one `EpochResult` with a curve per network."""
+    scores = [_score(packed["trial"], packed["stream"]) for packed in piece.hyperparameters["networks"]]
+    yield EpochResult(1, {"networks": len(scores)}, curves={str(i): values for i, values in enumerate(scores)})
 
 
 def _score(trial: Trial, stream: int) -> list[float]:
@@ -35,10 +32,7 @@ def _score(trial: Trial, stream: int) -> list[float]:
     device = pick_device(options.device)
     data = load_task(trial.task)
     streams = Streams(trial.seed, stream, NO_REPLICATE)
-    shape = blueprint(trial.model, data.channels, data.classes)
-    own = read_method_options(trial.method, trial.method_options)
-    setting = Setting(shape, trial.hyperparameters, own, options, streams)
-    ensemble = Ensemble(find_method(trial.method).members(setting)).to(device)
+    ensemble = build_ensemble(trial, options, data.channels, data.classes, streams).to(device)
     batches = _batches(_Task(trial.task), options.evaluation_batch_size, str(device))
     draws = []
     with torch.inference_mode():
@@ -67,7 +61,7 @@ class _Task:
 
 
 class _Batches:
-    """The validation set in normalised batches, made once if they are small, and again each time if not."""
+    """The validation set in normalised batches, kept in memory if small, or else recomputed each time."""
 
     def __init__(self, pictures: Pictures, size: int) -> None:
         self._pictures = pictures

@@ -1,8 +1,8 @@
-"""Continual learning: tasks in sequence, each with the last posterior as its prior (the paper's VCL).
+"""Continual learning: a sequence of tasks, each with the previous posterior as its prior (the paper's VCL).
 
-The `task` section is `TaskOptions`, the `training` section `LearningOptions`; the model is an `mlp` with one head, or
-with one for each task; the arms are those in `ARMS`. The hyperparameters are `epochs` (for each task) and those of the
-optimiser. A trial yields one `EpochResult` for each task.
+The `task` section is `TaskOptions` and the `training` section `LearningOptions`; the model is an `mlp` with one shared
+head or one head per task; the arms are those in `ARMS`. The hyperparameters are `epochs` (per task) and those of the
+optimiser. A trial yields one `EpochResult` per task.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""FashionMNIST's original idx files, from a folder or from Debian's package, checked by checksum."""
+"""FashionMNIST's original idx files, from a folder or from the Debian package, verified by checksum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from robustness.errors import TaskError
 
 DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")
-"""Where Debian's package `dataset-fashion-mnist` puts the files."""
+"""Where the Debian package `dataset-fashion-mnist` installs the files."""
 
 CHECKSUMS = {
     "train-images-idx3-ubyte": "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
@@ -24,20 +24,20 @@ CHECKSUMS = {
     "t10k-images-idx3-ubyte": "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
     "t10k-labels-idx1-ubyte": "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
 }
-"""SHA-256 of what each file holds, not of its compressed form: Debian compresses the same bytes with another header."""
+"""SHA-256 of each file's uncompressed content, because Debian's gzip headers differ from the published ones."""
 
 HOW_TO_GET_IT = (
-    "install Debian's package (apt-get install dataset-fashion-mnist), or give as task.folder "
+    "install the Debian package (apt-get install dataset-fashion-mnist), or set task.folder to "
     "a folder with the idx files of github.com/zalandoresearch/fashion-mnist"
 )
 LARGEST = 1 << 28
-"""Bytes that a file may hold; FashionMNIST's largest holds 47 million."""
+"""The most bytes in an uncompressed file; FashionMNIST's largest has 47 million."""
 UNSIGNED_BYTES = 0x08
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """The pictures of one idx pair."""
+    """The images and labels of one pair of idx files."""
 
     images: NDArray[np.uint8]
     """[n, rows, columns]."""
@@ -46,28 +46,28 @@ class Pictures:
 
 
 def find_files(folder: str | None) -> dict[str, Path]:
-    """The four files by name, compressed or not; raises `TaskError` saying how to get what is missing."""
+    """Return the four files by name, compressed or not; raises a `TaskError` that says how to get missing ones."""
     place = DEBIAN_FOLDER if folder is None else Path(folder)
     files = {}
     for name in CHECKSUMS:
-        found = next((path for path in (place / f"{name}.gz", place / name) if path.is_file()), None)
-        if found is None:
+        file = next((path for path in (place / f"{name}.gz", place / name) if path.is_file()), None)
+        if file is None:
             raise TaskError(f"task.folder: FashionMNIST's {name}.gz is not in {place}: {HOW_TO_GET_IT}")
-        files[name] = found
+        files[name] = file
     return files
 
 
 @lru_cache(maxsize=1)
 def load(folder: str | None, checksums: bool = True) -> tuple[Pictures, Pictures]:
-    """The training and the test pictures; read once in a process."""
+    """Return the training and test images; read once per process."""
     arrays = {name: _read(path, name, checksums) for name, path in find_files(folder).items()}
     sets = []
     for part in ("train", "t10k"):
         images, labels = arrays[f"{part}-images-idx3-ubyte"], arrays[f"{part}-labels-idx1-ubyte"]
         if images.ndim != 3 or labels.shape != images.shape[:1]:
             raise TaskError(
-                f"task.folder: {part}: pictures of shape {images.shape} and labels of shape {labels.shape} "
-                "are not [n, rows, columns] and [n]"
+                f"task.folder: {part}: images and labels must have shapes [n, rows, columns] and [n], "
+                f"found {images.shape} and {labels.shape}"
             )
         sets.append(Pictures(images, labels))
     return sets[0], sets[1]
@@ -80,7 +80,7 @@ def _read(path: Path, name: str, checksums: bool) -> NDArray[np.uint8]:
     except (OSError, EOFError, zlib.error) as error:
         raise TaskError(f"task.folder: {path} cannot be read ({error}): {HOW_TO_GET_IT}") from None
     if checksums and hashlib.sha256(content).hexdigest() != CHECKSUMS[name]:
-        raise TaskError(f"task.folder: {path} does not hold what FashionMNIST's {name} does: {HOW_TO_GET_IT}")
+        raise TaskError(f"task.folder: {path} is not FashionMNIST's {name}, its checksum differs: {HOW_TO_GET_IT}")
     try:
         return read_idx(content)
     except ValueError as error:
@@ -88,14 +88,14 @@ def _read(path: Path, name: str, checksums: bool) -> NDArray[np.uint8]:
 
 
 def read_idx(content: bytes) -> NDArray[np.uint8]:
-    """The array in an idx file of bytes: 0, 0, 8, the number of dimensions, each size in 32 bits, the values."""
+    """Return the array in an idx file of bytes: 0, 0, 8, the number of dimensions, 32-bit sizes, the values."""
     if len(content) < 4 or content[:3] != bytes((0, 0, UNSIGNED_BYTES)):
         raise ValueError("not an idx file of unsigned bytes")
     dimensions = content[3]
     start = 4 + 4 * dimensions
     if len(content) < start:
-        raise ValueError("its header is cut off")
+        raise ValueError("its header is truncated")
     sizes = tuple(int(size) for size in np.frombuffer(content[4:start], dtype=">u4"))
     if len(content) - start != prod(sizes):
-        raise ValueError(f"{len(content)} bytes do not fit the sizes {sizes} in its header")
+        raise ValueError(f"{len(content)} bytes do not match the sizes {sizes} in its header")
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(sizes)

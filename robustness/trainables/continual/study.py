@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robustness.errors import MethodError, SearchSpaceError
+from robustness.errors import MethodError
 from robustness.study.study import Study
 from robustness.trainables.continual.fashion_mnist import find_files
 from robustness.trainables.continual.options import read_arm, read_learning, read_model, read_task
@@ -23,7 +23,7 @@ KNOWN = {
         "initial_rho",
     )
 } | {"epochs": HYPERPARAMETERS["batch_size"]}
-"""The hyperparameters: `epochs`, a whole number, is how long each task is trained."""
+"""The hyperparameters; `epochs` is the number of epochs per task."""
 
 
 def check(study: Study, check_data: bool = True) -> Study:
@@ -36,12 +36,8 @@ def check(study: Study, check_data: bool = True) -> Study:
         options = read_arm(arm.method, arm.options)
         if options.initial_rho is None and "initial_rho" not in given:
             raise MethodError(f"the arm {arm.label!r} needs 'initial_rho' in the search space, or as an option")
-    try:
-        check_hyperparameters(study.space.options, own_methods=False, known=KNOWN)
-        if "epochs" not in given:
-            raise SearchSpaceError("epochs: is missing: every configuration needs it")
-    except SearchSpaceError as error:
-        raise SearchSpaceError(f"space.{error}") from None
+    needed = ("optimizer", "learning_rate", "epochs")
+    check_hyperparameters(study.space.options, own_methods=False, known=KNOWN, needed=needed)
     if check_data:
         find_files(task.folder)
     return replace(study, task=task.model_dump(mode="json"), training=training.model_dump(mode="json"))

@@ -1,4 +1,4 @@
-"""The tasks that are learned in sequence: two classes each, in the classes' own order."""
+"""The sequence of tasks to learn: two classes each, in order."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CLASSES_PER_TASK = 2
 
 @dataclass(frozen=True)
 class Examples:
-    """Pictures as vectors on the 0..255 scale, and their labels."""
+    """Images as vectors on the 0..255 scale, and their labels."""
 
     images: Tensor
     """uint8 [n, pixels]."""
     labels: Tensor
-    """int64 [n]: 0 and 1 where each task has a head of its own, else the class."""
+    """int64 [n]: 0 and 1 if each task has its own head, else the class."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -40,7 +40,7 @@ class LearningTask:
 
 @dataclass(frozen=True)
 class Sequence:
-    """All tasks, with the mean and the standard deviation of the training pixels on the 0..255 scale."""
+    """All tasks, with the mean and standard deviation of the training pixels on the 0..255 scale."""
 
     tasks: tuple[LearningTask, ...]
     mean: float
@@ -51,12 +51,12 @@ class Sequence:
         return self.tasks[0].train.images.shape[1]
 
     def inputs(self, images: Tensor, device: torch.device) -> Tensor:
-        """Pictures [n, pixels] as the network takes them: float, less the mean, over the standard deviation."""
+        """Return images [n, pixels] as normalised floats: (pixel - mean) / standard deviation."""
         return images.to(device).float().sub_(self.mean).div_(self.std)
 
 
 def load_sequence(options: TaskOptions, shared_head: bool) -> Sequence:
-    """The tasks of a study; as in the paper the statistics are those of all training pictures."""
+    """Return the tasks of a study; as in the paper, the statistics are over the training images of all tasks."""
     train, test = load(options.folder, options.checksums)
     tasks = []
     for number in range(options.tasks):
@@ -66,14 +66,14 @@ def load_sequence(options: TaskOptions, shared_head: bool) -> Sequence:
         tested = np.flatnonzero(np.isin(test.labels, classes))
         parts = (_examples(train, learned, first), _examples(train, held_out, first), _examples(test, tested, first))
         if not all(map(len, parts)):
-            raise TaskError(f"task.folder: there are too few pictures of the classes {list(classes)}")
+            raise TaskError(f"task.folder: there are too few images of the classes {list(classes)}")
         tasks.append(LearningTask(*parts))
     mean, std = _statistics(torch.cat([task.train.images for task in tasks]))
     return Sequence(tuple(tasks), mean, std)
 
 
 def _held_out(labels: NDArray[np.uint8], classes: range, share: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where the pictures of these classes are that are learned, and those, the last of each class, that are not."""
+    """Return the indices of these classes' training images and of the held-out ones, the last of each class."""
     learned, held_out = [], []
     for label in classes:
         places = np.flatnonzero(labels == label)
@@ -89,7 +89,7 @@ def _examples(pictures: Pictures, places: NDArray[np.intp], first: int) -> Examp
 
 
 def _statistics(images: Tensor) -> tuple[float, float]:
-    """The mean and the standard deviation of all pixels, exactly, from how often each value occurs."""
+    """Return the exact mean and standard deviation of all pixels, from the counts of each value."""
     counts = torch.bincount(images.flatten(), minlength=256).double()
     values = torch.arange(256, dtype=torch.float64)
     mean = float((counts * values).sum() / counts.sum())

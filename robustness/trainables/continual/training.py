@@ -1,8 +1,8 @@
 """Variational continual learning: the posterior after each task is the prior of the next (Nguyen et al. 2018).
 
-As in the paper there is no coreset and no pre-training. The first prior is a unit Gaussian for every arm, as is that of
-a head that begins with its task. Each task has an optimiser of its own, so that Amsgrad's running maximum does not
-carry the gradients of one task into the next.
+As in the paper there is no coreset and no pre-training. The first prior is a unit Gaussian for every arm, and so is the
+prior of a new head. Each task has a new optimiser, so that Amsgrad's running maximum does not carry the gradients of
+one task into the next.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from robustness.trial import EpochResult, Trial
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
-    """Learn the tasks in turn; a task whose loss is not finite raises `Diverged`, with all before it yielded.
+    """Learn the tasks in turn; a task whose loss is not finite raises `Diverged` after all earlier ones were yielded.
 
-    A trial with a checkpoint goes on from there and yields what came before it again.
+    A trial with a checkpoint file resumes from there and yields the earlier tasks again.
     """
     return epochs_of(Learner.start(trial))
 
 
 @dataclass
 class Learner:
-    """A trial under way: its tasks, its network, and what the tasks that are over have shown."""
+    """A running trial: its tasks, its network, and the results of finished tasks."""
 
     trial: Trial
     options: LearningOptions
@@ -54,7 +54,7 @@ class Learner:
     heads: int
     optimizer: JoinedOptimizer
     epochs: list[EpochResult] = field(default_factory=list)
-    """A result for each finished task."""
+    """One result per finished task."""
 
     @staticmethod
     def start(trial: Trial) -> Learner:
@@ -74,16 +74,16 @@ class Learner:
 
     @property
     def task(self) -> int:
-        """The number of the task that is learned now, from 0."""
+        """The current task, counted from 0."""
         return len(self.epochs)
 
     def head_of(self, task: int) -> int:
         return task if self.heads > 1 else 0
 
     def active_layers(self) -> list[int]:
-        """The hidden layers and the present task's head; other heads neither move nor are drawn in training.
+        """Return the hidden layers and the current task's head; other heads are neither trained nor sampled.
 
-        To include the heads of earlier tasks would change nothing but noise: their KL is least where they are.
+        Including the heads of earlier tasks would only add noise, since they are already at the minimum of their KL.
         """
         hidden = len(self.network.layers) - self.heads
         return [*range(hidden), hidden + self.head_of(self.task)]
@@ -93,7 +93,7 @@ class Learner:
         return self.options.checkpoint_every
 
     def state(self) -> tuple[nn.Module, JoinedOptimizer]:
-        """Return what a checkpoint holds; of the network the posteriors alone, which make the next task's priors."""
+        """Return what a checkpoint contains: the posteriors, which are the next task's priors, and the optimiser."""
         return self.network.layers, self.optimizer
 
     def over(self) -> bool:
@@ -105,7 +105,7 @@ class Learner:
         return self.learn_task()
 
     def begin_task(self) -> None:
-        """Make the trained posteriors of earlier tasks the prior of the present one, and start a new optimiser."""
+        """Make the trained posteriors the priors of the current task, and start a new optimiser."""
         posteriors = self.network.posteriors()
         layers = self.active_layers()
         if self.task > 0:
@@ -115,7 +115,7 @@ class Learner:
         self.optimizer = _optimizer(self.network, self.trial)
 
     def learn_task(self) -> EpochResult:
-        """Train the present task for all of its epochs, then evaluate it and all tasks before it."""
+        """Train the current task for all its epochs, then evaluate it and all earlier tasks."""
         start = time.perf_counter()
         number = self.task + 1
         examples = self.sequence.tasks[self.task].train
@@ -132,7 +132,7 @@ class Learner:
         return result
 
     def learn_epoch(self, images: Tensor, labels: Tensor, epoch: int) -> dict[str, float]:
-        """Go through the task's pictures once, in whole batches; gives the loss's terms and the accuracy."""
+        """Train one pass over the task's images in full batches; return the terms of the loss and the accuracy."""
         set_learning_rate(self.optimizer, self.trial.hyperparameters, epoch)
         size = min(int(self.trial.hyperparameters.get("batch_size", 1024)), len(images))
         order = torch.from_numpy(self.streams.numpy("data_order", self.task, epoch).permutation(len(images)))
@@ -142,8 +142,8 @@ class Learner:
         terms = []
         for step, index in enumerate(batches):
             noise = StreamNoise(self.streams, (self.task, epoch, step), device=self.device)
-            loss, right = self.step(layers, images[index], labels[index], len(images), noise)
-            terms.append(torch.stack([loss.total, loss.nll, loss.cross_entropy, loss.entropy, right]).detach())
+            loss, accuracy = self.step(layers, images[index], labels[index], len(images), noise)
+            terms.append(torch.stack([loss.total, loss.nll, loss.cross_entropy, loss.entropy, accuracy]).detach())
             if self.device.type == "cpu" or step + 1 == len(batches):
                 finite = torch.stack(terms)[:, 0].isfinite()
                 if not bool(finite.all()):
@@ -160,7 +160,7 @@ class Learner:
         examples: int,
         noise: Noise,
     ) -> tuple[Loss, Tensor]:
-        """One step of the optimiser; gives the loss and the share of right answers of the mean prediction."""
+        """Make one optimiser step; return the loss and the accuracy of the mean prediction."""
         samples = int(self.trial.hyperparameters.get("variational_samples", 1))
         draws = self.draw(layers, samples, noise)
         logits = self.network.logits(images, draws, self.head_of(self.task))
@@ -168,11 +168,11 @@ class Learner:
         self.optimizer.zero_grad()
         loss.total.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        right = (logits.detach().softmax(-1).mean(0).argmax(1) == labels).float().mean()
-        return loss, right
+        accuracy = (logits.detach().softmax(-1).mean(0).argmax(1) == labels).float().mean()
+        return loss, accuracy
 
     def draw(self, layers: Sequence[int], samples: int, noise: Noise) -> Draws:
-        """Draws of these layers' weights; the others stand at their means and are not used."""
+        """Return draws of these layers' weights; the other layers are at their means and not used."""
         weights = tuple(
             posterior.sample(samples, noise, layer) if layer in layers else posterior.mean.detach()[None]
             for layer, posterior in enumerate(self.network.posteriors())
@@ -180,7 +180,7 @@ class Learner:
         return Draws(weights)
 
     def loss(self, layers: Sequence[int], draws: Draws, logits: Tensor, labels: Tensor, examples: int) -> Loss:
-        """The negative ELBO for each example of the task, with the KL of these layers to their priors."""
+        """Return the negative ELBO per example of the task, with the KL of these layers to their priors."""
         posteriors, priors = self.network.posteriors(), self.network.priors
         data = nll(logits, labels)
         crosses = [priors[layer].cross_entropy(posteriors[layer], draws.weights[layer]) for layer in layers]  # type: ignore[operator]
@@ -190,7 +190,7 @@ class Learner:
 
     @torch.inference_mode()
     def evaluate(self, number: int) -> tuple[list[float], list[float]]:
-        """The validation and the test accuracies on the tasks 1 to `number`, each by its own head."""
+        """Return the validation and test accuracies on tasks 1 to `number`, each with its own head."""
         tasks = self.sequence.tasks[:number]
         sets = [(place, part) for place, task in enumerate(tasks) for part in (task.validation, task.test)]
         inputs = [self.sequence.inputs(part.images, self.device) for _, part in sets]
@@ -205,11 +205,11 @@ class Learner:
 
 
 def make_posterior(trial: Trial, options: LearningOptions, means: Tensor, sizes: Sequence[int]) -> Posterior:
-    """A layer's posterior at the start of the first task, by the trial's arm."""
+    """Return a layer's posterior at the start of the first task, according to the trial's arm."""
     rho = read_arm(trial.method, trial.method_options).initial_rho
     if rho is None:
         if "initial_rho" not in trial.hyperparameters:
-            raise MethodError("the configuration has no 'initial_rho': give it in the search space")
+            raise MethodError("the configuration has no 'initial_rho': add it to the search space")
         rho = float(trial.hyperparameters["initial_rho"])
     groups = (sum(sizes),) if options.grouping == "layer" else tuple(sizes)
     kind = GaussianPosterior if trial.method == "mfvi" else RadialPosterior

@@ -1,7 +1,7 @@
-"""Regression on the UCI data sets by small Bayesian networks.
+"""Regression on the UCI data sets with small Bayesian networks.
 
 A trial's hyperparameters name the data set, and its replicate is the number of the standard split: configurations are
-compared on replicate 0, the first split, and the winners are tested on the others.
+compared on replicate 0, the first split, and the winners are tested on the other splits.
 """
 
 from __future__ import annotations

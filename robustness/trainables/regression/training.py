@@ -1,4 +1,4 @@
-"""The training of one trial: `train(trial)` yields one `EpochResult` for every so many steps."""
+"""The training loop: `train(trial)` yields one `EpochResult` every `steps_per_epoch` steps."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from robustness.trainables.regression.study import check_arm
 from robustness.trial import EpochResult, Trial
 
 STEPS_AT_ONCE = 200
-"""For how many steps the noise is drawn together."""
+"""Steps whose noise is drawn together."""
 DRAWS_AT_ONCE = 10
-"""How many draws are applied together when predicting: more would only fill the memory."""
+"""Draws that predict together: more would only use more memory."""
 TRAIN_ROWS = 1000
-"""On how many training rows the training measures are taken: the first, which the split put in random order."""
+"""Training rows for the training measures: the first ones, which the split has shuffled."""
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
-    """Train a trial on the split that its replicate numbers; a loss that is not finite raises `Diverged`.
+    """Train a trial on the split given by its replicate; a loss that is not finite raises `Diverged`.
 
-    A trial takes seconds, so it keeps no checkpoint and starts again when it is interrupted.
+    A trial takes seconds, so it saves no checkpoint and starts again after an interruption.
 
-    Measures, RMSE and log-likelihood in the target's own units: `loss`, `nll`, `cross_entropy` and `entropy` (nats for
-    each training row, of normalised targets), `noise_scale`, and for `train`, `validation` and `test`: `_rmse`,
-    `_log_likelihood`, and `_gain`, the log-likelihood of a row above that of the training targets' own Gaussian, which
-    is 0 for a network that learned nothing and can be compared between data sets.
+    The measures are `loss`, `nll`, `cross_entropy` and `entropy` (nats per training row, for normalised targets),
+    `noise_scale`, and for each of `train`, `validation` and `test`: `_rmse` and `_log_likelihood` in the target's own
+    units, and `_gain`, the log-likelihood per row minus that of a Gaussian fitted to the training targets, which is 0
+    for a network that learned nothing and comparable between data sets.
     """
     run = Run.start(trial)
     for epoch in range(1, run.options.epochs + 1):
@@ -63,7 +63,7 @@ def train(trial: Trial) -> Iterator[EpochResult]:
 
 @dataclass
 class EpochNoise:
-    """Noise that goes on from step to step: one generator for each purpose and layer of an epoch."""
+    """Noise that continues from step to step: one generator per purpose and layer of an epoch."""
 
     noise: StreamNoise
     generators: dict[tuple[str, int], torch.Generator] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class EpochNoise:
 
 @dataclass
 class Run:
-    """A trial under way: its data, its network and its optimiser."""
+    """A running trial: its data, network and optimiser."""
 
     options: RegressionOptions
     hyperparameters: Hyperparameters
@@ -85,11 +85,11 @@ class Run:
     flat: FlatNetwork
     optimizer: Adam
     passes: int = 0
-    """How many passes over the training rows have begun."""
+    """The number of passes over the training rows that have started."""
 
     @staticmethod
     def start(trial: Trial) -> Run:
-        """Load the split, build the network and the optimiser: the state before the first step."""
+        """Load the split and build the network and the optimiser: the state before the first step."""
         options = read_training(trial.training)
         hyperparameters = read_hyperparameters(trial.hyperparameters)
         held_out = options.validation_splits == "every" or trial.replicate == 0
@@ -101,23 +101,23 @@ class Run:
         )
         streams = Streams.of(trial)
         network, kl_weight = _network(trial, options, problem, streams)
-        given = hyperparameters.noise_scale
-        learned = given == "learned"
+        noise_scale = hyperparameters.noise_scale
+        learned = noise_scale == "learned"
         flat = FlatNetwork(
             network,
             hyperparameters.variational_samples,
             len(problem.train),
             kl_weight,
-            options.initial_noise_scale if isinstance(given, str) else given,
+            options.initial_noise_scale if isinstance(noise_scale, str) else noise_scale,
             learned,
         )
         optimizer = Adam(flat.parameters, flat.gradient, hyperparameters.learning_rate)
         return Run(options, hyperparameters, streams, problem, flat, optimizer)
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Batches [B, features], [B] without end; a pass leaves out the rows that would not fill a batch.
+        """Yield batches [B, features], [B] endlessly; each pass drops the last incomplete batch.
 
-        Where a batch holds all rows there is no order to draw.
+        If a batch has all rows, they are not shuffled.
         """
         inputs, targets = map(torch.from_numpy, (self.problem.train.inputs, self.problem.train.targets))
         rows = len(targets)
@@ -132,11 +132,11 @@ class Run:
 
     @torch.no_grad()
     def train_epoch(self, epoch: int) -> dict[str, float]:
-        """Make the steps of an epoch; gives the terms of the loss after them and the noise scale."""
+        """Train the steps of an epoch; return the terms of the loss afterwards and the noise scale."""
         noise = EpochNoise(StreamNoise(self.streams, (epoch,)))
         steps = self.options.steps_per_epoch
         squares = []
-        # Each epoch begins a new pass, so that its batches do not hang on where the last one stopped.
+        # Each epoch starts a new pass, so that its batches do not depend on where the last one stopped.
         batches = self.batches()
         for start in range(0, steps, STEPS_AT_ONCE):
             for standard in self.flat.standard_draws(min(STEPS_AT_ONCE, steps - start), noise):
@@ -160,7 +160,7 @@ class Run:
 
     @torch.no_grad()
     def evaluate(self, epoch: int) -> dict[str, float]:
-        """RMSE, log-likelihood and gain on the training, validation and test rows, all with the same draws."""
+        """Return RMSE, log-likelihood and gain on the training, validation and test rows, all with the same draws."""
         network = self.flat.network
         noise = StreamNoise(self.streams, (epoch,), "evaluation")
         draws = network.sample(self.options.evaluation_samples, noise)
@@ -175,7 +175,7 @@ class Run:
             predictions = predict(network, inputs, draws)
             scale = self.problem.target_scale
             likelihood = predictive_log_likelihood(predictions, targets, self.flat.noise_scale)
-            # The normalised training targets' own Gaussian is the standard one.
+            # The Gaussian fitted to the normalised training targets is standard normal.
             baseline = float(gaussian_log_density(torch.zeros(()), targets, 1.0).mean())
             measures[f"{part}_rmse"] = root_mean_squared_error(predictions, targets, scale)
             measures[f"{part}_log_likelihood"] = likelihood - math.log(scale)
@@ -184,7 +184,7 @@ class Run:
 
 
 def predict(network: Network, inputs: Tensor, draws: Draws) -> Tensor:
-    """Predictions [samples, n] for inputs [n, features]."""
+    """Return predictions [samples, n] for inputs [n, features]."""
     parts = []
     for start in range(0, draws.samples, DRAWS_AT_ONCE):
         some = Draws(tuple(weights[start : start + DRAWS_AT_ONCE] for weights in draws.weights))
@@ -193,7 +193,7 @@ def predict(network: Network, inputs: Tensor, draws: Draws) -> Tensor:
 
 
 def _network(trial: Trial, options: RegressionOptions, problem: Problem, streams: Streams) -> tuple[Network, float]:
-    """The arm's network, and its factor on the KL."""
+    """Return the arm's network and its factor on the KL term."""
     check_arm(trial.method, trial.method_options, set(trial.hyperparameters))
     method = find_method(trial.method)
     method_options = read_method_options(trial.method, trial.method_options)
@@ -203,5 +203,5 @@ def _network(trial: Trial, options: RegressionOptions, problem: Problem, streams
     shape = mlp(problem.train.inputs.shape[1], 1, read_model(trial.model).hidden)
     members = method.members(Setting(shape, trial.hyperparameters, method_options, shared, streams))
     if len(members) != 1:
-        raise MethodError(f"regression trains one network at a time, and {trial.method!r} has {len(members)}")
+        raise MethodError(f"regression supports only methods with one network, {trial.method!r} has {len(members)}")
     return members[0], method.kl_weight(shared, method_options)

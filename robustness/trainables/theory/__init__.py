@@ -1,6 +1,6 @@
-"""Why mean-field posteriors fail: where their draws lie, and how noisy the gradients are that they produce.
+"""Why mean-field posteriors fail: where their draws lie, and how noisy their gradients are.
 
-The trainables `soap_bubble` and `gradient_noise` train nothing: a trial samples from a posterior and measures the
+The trainables `soap_bubble` and `gradient_noise` do not train: a trial samples from a posterior and measures the
 samples.
 """
 

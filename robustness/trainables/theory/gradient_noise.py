@@ -1,12 +1,12 @@
-"""How noisy the NLL's gradient is before any training: the paper's figure of exploding gradient variance.
+"""The noise of the NLL's gradient before any training: the paper's figure of exploding gradient variance.
 
-The trainable `gradient_noise`. Its space has `channels` and `sigma`, the scale
-at which every weight of every layer starts. The network is a 3 x 3 convolution from the pictures to C channels, the
-3 x 3 convolution from C to C channels whose gradient is measured, `further` more like it, global pooling and a linear
-layer. The paper does not say what network, input and loss its figure has; here the loss is the NLL on one batch of
-pictures of standard normal pixels, at means drawn as He et al. (2015) do.
+The space of the trainable `gradient_noise` has `channels` and `sigma`, the initial scale of every weight in every
+layer. The network is a 3 x 3 convolution from the images to C channels, the 3 x 3 convolution from C to C channels
+whose gradient is measured, `further` more of the same, global pooling and a linear layer. The paper does not specify
+the network, input and loss of its figure; here the loss is the NLL on one batch of images with standard normal pixels,
+at means initialised as in He et al. (2015).
 
-A trial has one `EpochResult`. Replicates differ in initial means, pictures and draws, and their spread is the error.
+A trial has one `EpochResult`. Replicates differ in initial means, images and draws; the error is their spread.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MEASURED = 1
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
-    """Measure the variance of d NLL / d mu over draws, in the convolution from C to C channels."""
+    """Measure the variance of d NLL / d mu over draws in the convolution from C to C channels."""
     start = time.perf_counter()
     options = read_options(NoiseOptions, trial.training, "training", StudyFileError)
     task = read_options(PictureOptions, trial.task, "task", TaskError)
@@ -47,7 +47,7 @@ def train(trial: Trial) -> Iterator[EpochResult]:
     mean, variance = gradient_moments(network, pictures, labels, options.samples, streams)
     weights = mean.numel()
     noise = float(variance.sum())
-    # The mean of so many draws has its share of the noise, which is taken off.
+    # Subtract the noise that remains in the mean of a finite number of draws.
     signal = max(0.0, float(mean.square().sum()) - noise / options.samples)
     if not math.isfinite(noise):
         raise Diverged(1, options.samples)
@@ -62,21 +62,21 @@ def train(trial: Trial) -> Iterator[EpochResult]:
 
 
 def build(trial: Trial, task: PictureOptions, options: NoiseOptions) -> Network:
-    """The untrained network of a trial, every scale at its sigma."""
+    """Return the untrained network of a trial, with every scale at the trial's sigma."""
     model = read_options(ConvolutionOptions, trial.model, "model", ModelError)
     width = int(trial.hyperparameters["channels"])
     wide = (Convolution(width, width),) * (1 + model.further)
     shape: Blueprint = (Convolution(task.channels, width), *wide, GlobalPool(), Heads(2 * width, task.classes))
     rho = float(inverse_softplus(float(trial.hyperparameters["sigma"])))
-    own = read_method_options(trial.method, trial.method_options)
+    method_options = read_method_options(trial.method, trial.method_options)
     training = TrainingOptions(epochs=1, grouping=options.grouping)
-    setting = Setting(shape, {"initial_rho": rho}, own, training, Streams.of(trial))
+    setting = Setting(shape, {"initial_rho": rho}, method_options, training, Streams.of(trial))
     (network,) = find_method(trial.method).members(setting)
     return network
 
 
 def batch(task: PictureOptions, streams: Streams) -> tuple[Tensor, Tensor]:
-    """Pictures [batch, channels, size, size] of standard normal pixels, and their labels, each class in turn."""
+    """Return images [batch, channels, size, size] of standard normal pixels, and labels cycling through the classes."""
     shape = (task.pictures, task.channels, task.image_size, task.image_size)
     return torch.randn(shape, generator=streams.torch("data_order")), torch.arange(task.pictures) % task.classes
 
@@ -84,18 +84,17 @@ def batch(task: PictureOptions, streams: Streams) -> tuple[Tensor, Tensor]:
 def gradient_moments(
     network: Network, pictures: Tensor, labels: Tensor, samples: int, streams: Streams
 ) -> tuple[Tensor, Tensor]:
-    """The mean and the variance of d NLL / d mu over draws, [D] both, of the measured layer, in double precision.
+    """Return the mean and variance over draws of the measured layer's d NLL / d mu, [D] each, in double precision.
 
     Since w = mu + noise, d NLL / d mu is the gradient at the drawn weights.
     """
-    # Welford's running mean and sum of squares: no gradient but the current one is kept.
+    # Welford's running mean and sum of squares, so that only the current gradient is in memory.
     mean = squares = torch.zeros((), dtype=torch.float64)
     for sample in range(samples):
         leaves = [weights.detach() for weights in network.sample(1, StreamNoise(streams, (sample,))).weights]
         leaves[MEASURED].requires_grad_()
         loss = nll(network.logits(pictures, Draws(tuple(leaves))), labels)
-        (found,) = torch.autograd.grad(loss, leaves[MEASURED])
-        gradient = found.flatten().double()
+        gradient = torch.autograd.grad(loss, leaves[MEASURED])[0].flatten().double()
         change = gradient - mean
         mean = mean + change / (sample + 1)
         squares = torch.addcmul(squares, change, gradient - mean)

@@ -4,50 +4,48 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from robustness.validation import StrictOptions
 
 
-class _Options(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class NoOptions(StrictOptions):
+    """An empty section."""
 
 
-class NoOptions(_Options):
-    """A section that says nothing."""
-
-
-class BubbleOptions(_Options):
-    """The `training` section of a soap bubble: what is drawn from each layer."""
+class BubbleOptions(StrictOptions):
+    """The `training` section of `soap_bubble`."""
 
     samples: int = Field(default=10_000, ge=2)
-    """How many draws of a layer's weights are taken."""
+    """Draws of a layer's weights."""
     bins: int = Field(default=60, ge=2, le=1000)
-    """How many bins the histograms have."""
+    """Bins of each histogram."""
 
 
-class PictureOptions(_Options):
-    """The `task` section of gradient noise: pictures of independent standard normal pixels, labels in turn."""
+class PictureOptions(StrictOptions):
+    """The `task` section of `gradient_noise`: images of independent standard normal pixels, balanced labels."""
 
     name: Literal["gaussian_pictures"] = "gaussian_pictures"
     pictures: int = Field(default=16, ge=1)
-    """The size of the one batch."""
+    """Images in the single batch."""
     image_size: int = Field(default=4, ge=1)
-    """Height and width; VGG-16's layers of 512 channels see 4 px when its input has 64."""
+    """Height and width; VGG-16's layers with 512 channels see 4 px for an input of 64 px."""
     channels: int = Field(default=3, ge=1)
     classes: int = Field(default=2, ge=2)
 
 
-class ConvolutionOptions(_Options):
-    """The `model` section of gradient noise: a 3 x 3 convolution between a first one and the last linear layer."""
+class ConvolutionOptions(StrictOptions):
+    """The `model` section of `gradient_noise`: a 3 x 3 convolution between a first one and the last linear layer."""
 
     name: Literal["convolutions"] = "convolutions"
     further: int = Field(default=0, ge=0)
-    """How many more convolutions of the same width follow the one whose gradient is measured."""
+    """Additional convolutions of the same width after the one whose gradient is measured."""
 
 
-class NoiseOptions(_Options):
-    """The `training` section of gradient noise."""
+class NoiseOptions(StrictOptions):
+    """The `training` section of `gradient_noise`."""
 
     samples: int = Field(default=16, ge=2)
-    """Over how many draws of the weights the gradient's variance is taken."""
+    """Draws of the weights for the gradient's variance."""
     grouping: Literal["layer", "tensor"] = "layer"
-    """What a radial posterior normalises together: a layer's weight and bias, or each apart."""
+    """What a radial posterior normalises together: a layer's weight and bias, or each separately."""

@@ -1,8 +1,8 @@
-"""Where the draws of a layer lie: the paper's soap bubble, from the project's own layers.
+"""Where the draws of a layer lie: the paper's soap bubble, measured on the project's own layers.
 
-The trainable `soap_bubble`. Its space has the `layer` (`linear`, or `convolution` of 3 x 3) with its `inputs` and
+The space of the trainable `soap_bubble` has a `layer` (`linear`, or a 3 x 3 `convolution`) with its `inputs` and
 `outputs`, and `initial_rho`; the dimension D counts weights and biases, which a radial posterior normalises together.
-Its `training` section is `BubbleOptions`. There is no task and no model.
+The `training` section is `BubbleOptions`. There is no task and no model.
 
 A trial has one `EpochResult`, with the curves `radius_edges`, `radius_counts`, `weight_edges` and `weight_counts`: the
 histograms of ||(w - mu) / sigma|| and of (w_1 - mu_1) / sigma_1 over the draws.
@@ -32,31 +32,31 @@ from robustness.trial import EpochResult, Trial
 from robustness.validation import read_options
 
 AT_ONCE = 4_000_000
-"""How many weights are drawn at a time."""
+"""Weights drawn at a time."""
 
 Cdf = Callable[[densities.Values], densities.Values]
 
 
 def radius_cdf(method: str, dimension: int) -> Cdf:
-    """What theory says of the radius of a method's draws."""
+    """Return the theoretical CDF of the radius of a method's draws."""
     if method == "radial":
         return densities.radial_radius_cdf
     return lambda radius: densities.gaussian_radius_cdf(radius, dimension)
 
 
 def weight_cdf(method: str, dimension: int) -> Cdf:
-    """What theory says of a single weight of a method's draws."""
+    """Return the theoretical CDF of a single weight of a method's draws."""
     if method == "radial":
         return lambda weight: densities.radial_weight_cdf(weight, dimension)
     return densities.gaussian_weight_cdf
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
-    """Draw a layer's weights, and compare their radii and their first weight with theory."""
+    """Draw a layer's weights, and compare the radii and the first weight with theory."""
     start = time.perf_counter()
     options = read_options(BubbleOptions, trial.training, "training", StudyFileError)
     dimension, radii, weights = draws(trial, options.samples)
-    # What theory says of the draws, which then should be uniform between 0 and 1.
+    # The theoretical CDF of the draws should be uniform on [0, 1].
     radius_test = kstest(radius_cdf(trial.method, dimension)(radii), "uniform")
     weight_test = kstest(weight_cdf(trial.method, dimension)(weights), "uniform")
     measures = {
@@ -78,13 +78,13 @@ def train(trial: Trial) -> Iterator[EpochResult]:
 
 
 def draws(trial: Trial, samples: int) -> tuple[int, densities.Values, densities.Values]:
-    """D, and of each draw of the trial's layer ||(w - mu) / sigma|| and (w_1 - mu_1) / sigma_1, [samples] both."""
-    drawn = trial.hyperparameters
-    shape = Convolution if drawn["layer"] == "convolution" else Heads
-    blueprint = (shape(int(drawn["inputs"]), int(drawn["outputs"])),)
+    """Return D, and ||(w - mu) / sigma|| and (w_1 - mu_1) / sigma_1 of each draw of the layer, [samples] each."""
+    configuration = trial.hyperparameters
+    shape = Convolution if configuration["layer"] == "convolution" else Heads
+    blueprint = (shape(int(configuration["inputs"]), int(configuration["outputs"])),)
     streams = Streams.of(trial)
-    own = read_method_options(trial.method, trial.method_options)
-    setting = Setting(blueprint, drawn, own, TrainingOptions(epochs=1), streams)
+    method_options = read_method_options(trial.method, trial.method_options)
+    setting = Setting(blueprint, configuration, method_options, TrainingOptions(epochs=1), streams)
     (network,) = find_method(trial.method).members(setting)
     (posterior,) = network.posteriors()
     if not isinstance(posterior, GaussianPosterior):

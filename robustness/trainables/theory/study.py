@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from robustness.errors import MethodError, ModelError, SearchSpaceError, StudyFileError, TaskError, unknown_name
+from robustness.errors import MethodError, ModelError, StudyFileError, TaskError, unknown_name
 from robustness.methods import read_method_options
 from robustness.study.study import Study
 from robustness.trainables.hyperparameters import HYPERPARAMETERS, Kind, check_hyperparameters
@@ -21,7 +21,7 @@ from robustness.validation import read_options
 SOAP_BUBBLE_METRIC = "ks_p_value"
 """The p-value of the Kolmogorov-Smirnov test of the radii against theory."""
 GRADIENT_NOISE_METRIC = "signal_to_noise"
-"""||E g|| / sqrt(E ||g - E g||^2): the length of the mean gradient over that of its noise in a single draw."""
+"""||E g|| / sqrt(E ||g - E g||^2): the norm of the mean gradient over that of its noise in a single draw."""
 
 _LAYERS = ("convolution", "linear")
 _COUNT = HYPERPARAMETERS["batch_size"]
@@ -29,7 +29,7 @@ _POSITIVE = HYPERPARAMETERS["learning_rate"]
 
 
 def check_soap_bubble(study: Study, check_data: bool = True) -> Study:  # noqa: ARG001
-    """Return the study with its options filled in; raises a `RobustnessError` of one line if it does not fit."""
+    """Return the study with its options filled in; raises a one-line `RobustnessError` if it is invalid."""
     read_options(NoOptions, study.task, "task", TaskError)
     read_options(NoOptions, study.model, "model", ModelError)
     _check_arms(study, ("mfvi", "radial"))
@@ -47,7 +47,7 @@ def check_soap_bubble(study: Study, check_data: bool = True) -> Study:  # noqa: 
 
 
 def check_gradient_noise(study: Study, check_data: bool = True) -> Study:  # noqa: ARG001
-    """Return the study with its options filled in; raises a `RobustnessError` of one line if it does not fit."""
+    """Return the study with its options filled in; raises a one-line `RobustnessError` if it is invalid."""
     task = read_options(PictureOptions, study.task, "task", TaskError)
     model = read_options(ConvolutionOptions, study.model, "model", ModelError)
     training = read_options(NoiseOptions, study.training, "training", StudyFileError)
@@ -70,7 +70,4 @@ def _check_arms(study: Study, arms: Sequence[str]) -> None:
 
 def _check_space(study: Study, known: Mapping[str, Kind]) -> None:
     """Raise unless every configuration has exactly these hyperparameters."""
-    try:
-        check_hyperparameters(study.space.options, own_methods=False, known=known, needed=tuple(known))
-    except SearchSpaceError as error:
-        raise SearchSpaceError(f"space.{error}") from None
+    check_hyperparameters(study.space.options, own_methods=False, known=known, needed=tuple(known))

@@ -1,4 +1,4 @@
-"""Final models: the best epoch's weights, scored on the test set, in files that hold no code."""
+"""Final models: the best epoch's weights, scored on the test set, in files without code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.trials import small_trial
 from robustness import metrics
 from robustness.errors import CheckpointError, StudyFileError
 from robustness.tasks import load_task
-from robustness.trainables.classification import final_training as finishing
+from robustness.trainables.classification import final_training
 from robustness.trainables.classification.saved_model import load_model, load_predictions
 from robustness.trial import Trial
 
@@ -29,8 +29,8 @@ def final_trial(folder: Path, method: str = "radial", epochs: int = 4) -> Trial:
 @pytest.mark.parametrize("method", ["radial", "mc_dropout", "deep_ensemble", "deterministic"])
 def test_a_final_model_is_kept_at_its_best_epoch_and_scored_on_the_test_set(tmp_path: Path, method: str) -> None:
     trial = final_trial(tmp_path, method)
-    results = list(finishing.train(trial))
-    model = load_model(finishing.model_file(trial))
+    results = list(final_training.train(trial))
+    model = load_model(final_training.model_file(trial))
     counted = {r.epoch: r.measures["validation_auc"] for r in results if not r.pretraining}
     assert model.epoch == max(counted, key=lambda epoch: (counted[epoch], -epoch))
     assert model.metric == counted[model.epoch]
@@ -38,7 +38,7 @@ def test_a_final_model_is_kept_at_its_best_epoch_and_scored_on_the_test_set(tmp_
     assert last["chosen_epoch"] == model.epoch
     assert last["parameters"] == model.parameters
     test = load_task(trial.task).test
-    kept = load_predictions(finishing.predictions_file(trial))
+    kept = load_predictions(final_training.predictions_file(trial))
     assert np.array_equal(kept["labels"], test.labels)
     assert np.array_equal(kept["patients"], test.patients)
     np.testing.assert_allclose(model.predict(test.images), kept["probabilities"], rtol=1e-5, atol=1e-7)
@@ -50,21 +50,21 @@ def test_a_final_model_is_kept_at_its_best_epoch_and_scored_on_the_test_set(tmp_
     assert not any("test_auc" in r.measures for r in results[:-1])
 
 
-def test_a_final_model_that_was_cut_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+def test_an_interrupted_final_model_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     whole = final_trial(tmp_path / "whole")
-    expected = [dict(r.measures) for r in finishing.train(whole)]
+    expected = [dict(r.measures) for r in final_training.train(whole)]
     for stop in (1, 2, 3, 4):
         trial = final_trial(tmp_path / f"cut_{stop}")
-        cut = finishing.train(trial)
+        cut = final_training.train(trial)
         for _ in range(stop):
             next(cut)
         cut.close()
-        found = [dict(r.measures) for r in finishing.train(trial)]
-        for a, b in zip(found, expected, strict=True):
+        resumed = [dict(r.measures) for r in final_training.train(trial)]
+        for a, b in zip(resumed, expected, strict=True):
             assert {k: v for k, v in a.items() if "seconds" not in k} == {
                 k: v for k, v in b.items() if "seconds" not in k
             }
-        assert load_model(finishing.model_file(trial)).epoch == load_model(finishing.model_file(whole)).epoch
+        assert load_model(final_training.model_file(trial)).epoch == load_model(final_training.model_file(whole)).epoch
 
 
 def test_a_file_that_would_run_code_is_refused_and_not_run(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_file_that_would_run_code_is_refused_and_not_run(tmp_path: Path) -> No
     assert not (tmp_path / "ran").exists()
 
 
-def test_what_is_no_model_is_named(tmp_path: Path) -> None:
+def test_a_file_without_a_model_is_named(tmp_path: Path) -> None:
     text = tmp_path / "text.pt"
     text.write_text("hello")
     archive = tmp_path / "archive.pt"
@@ -93,9 +93,9 @@ def test_what_is_no_model_is_named(tmp_path: Path) -> None:
             load_model(path)
 
 
-def test_a_final_model_needs_a_place(tmp_path: Path) -> None:
+def test_a_final_model_needs_a_file(tmp_path: Path) -> None:
     with pytest.raises(StudyFileError, match=r"Trial\.checkpoint"):
-        next(finishing.train(replace(final_trial(tmp_path), checkpoint=None)))
+        next(final_training.train(replace(final_trial(tmp_path), checkpoint=None)))
 
 
 def test_an_ensemble_of_one_member_predicts_as_the_member_does(tmp_path: Path) -> None:
@@ -103,6 +103,6 @@ def test_an_ensemble_of_one_member_predicts_as_the_member_does(tmp_path: Path) -
     ensemble = replace(ensemble, method_options={"members": 1})
     predictions = []
     for trial in (alone, ensemble):
-        list(finishing.train(trial))
-        predictions.append(load_predictions(finishing.predictions_file(trial))["probabilities"])
+        list(final_training.train(trial))
+        predictions.append(load_predictions(final_training.predictions_file(trial))["probabilities"])
     np.testing.assert_array_equal(*predictions)

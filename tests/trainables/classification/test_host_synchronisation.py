@@ -1,4 +1,4 @@
-"""What a GPU would wait for, or gain from, found on a CPU: looks at values, copies, the order of memory, bfloat16."""
+"""GPU synchronisation and speed, tested on a CPU: reads of values, copies, memory layout, bfloat16."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from robustness.trainables.classification.training import Run, train
 from robustness.trial import Trial
 
 CALLED = {"item", "tolist", "numpy", "cpu", "__bool__", "__int__", "__float__", "__index__", "__format__", "__repr__"}
-"""Methods of a tensor that need its values on the host."""
+"""Tensor methods that need its values on the host."""
 DISPATCHED = {"_local_scalar_dense", "is_nonzero", "nonzero", "masked_select", "_unique2", "unique_dim", "equal"}
-"""Operations that do so, or whose result has a size that depends on values."""
+"""Operations that need values on the host, or whose output size depends on values."""
 
 
 class Looks(TorchDispatchMode):
-    """Counts looks at values by what torch's operations are made of."""
+    """Counts reads of values by torch's dispatched operations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Looks(TorchDispatchMode):
 
 
 class Calls(TorchFunctionMode):
-    """Counts looks at values by the methods that are called."""
+    """Counts reads of values by the methods called."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ def looks(work: Callable[[], object]) -> Counter[str]:
     return dispatched.found + called.found
 
 
-def test_looks_at_values_are_counted() -> None:
+def test_reads_of_values_are_counted() -> None:
     x = torch.arange(4.0)
     assert looks(lambda: float(x.sum()))["_local_scalar_dense"] == 1
     assert looks(lambda: bool(x.sum() > 1))
@@ -86,7 +86,7 @@ def test_looks_at_values_are_counted() -> None:
 
 @pytest.fixture
 def as_on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is done on a CPU alone is left out: looks at the loss and at its slopes, and truncation by rejection."""
+    """Disable the CPU-only parts: checks of the loss, reads of scalar factors, and truncation by rejection."""
     monkeypatch.setattr(Run, "check_finite", lambda *_: None)
     monkeypatch.setattr("robustness.bnn.joint._factor", lambda scalar: scalar)
     by_inversion = TruncatedGaussianPosterior._by_inversion
@@ -98,20 +98,20 @@ def as_on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     ("method", "optimizer", "pretraining"),
     [*((method, "amsgrad", False) for method in METHODS), ("mfvi", "sgd", False), ("radial", "adam", True)],
 )
-def test_an_epoch_looks_at_no_value_in_any_of_its_steps(method: str, optimizer: str, pretraining: bool) -> None:
+def test_no_step_of_an_epoch_reads_a_value(method: str, optimizer: str, pretraining: bool) -> None:
     found = []
     for batch_size, steps in ((32, 2), (8, 8)):
         run = Run.start(small_trial(method, optimizer=optimizer, batch_size=batch_size))
         assert run.steps == steps
         run.train_epoch(1, pretraining)
         found.append(looks(lambda run=run: run.train_epoch(2, pretraining)))  # type: ignore[misc]
-    # At its end an epoch takes the losses, the labels and the probabilities to the host, however many steps it had.
+    # At its end an epoch copies losses, labels and probabilities to the host, however many steps it had.
     assert found[0] == found[1]
     assert set(found[0]) <= {"cpu", "numpy", "tolist"}
 
 
 class Copies(TorchFunctionMode):
-    """Stands in for a GPU: records what is pinned and copied there, and leaves it where it is."""
+    """Stands in for a GPU: records what is pinned and copied, without moving it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,17 +120,17 @@ class Copies(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        given = dict(kwargs or {})
+        keywords = dict(kwargs or {})
         if func is torch.Tensor.pin_memory:
             self.calls.append(("pin", None))
             return args[0]
         if func is torch.Tensor.to and any(isinstance(arg, torch.device) and arg.type == "cuda" for arg in args):
-            self.calls.append(("to", given.get("non_blocking", False)))
+            self.calls.append(("to", keywords.get("non_blocking", False)))
             return args[0]
-        return func(*args, **given)
+        return func(*args, **keywords)
 
 
-def test_copies_to_a_gpu_are_pinned_and_wait_for_nothing_and_none_are_made_on_a_cpu() -> None:
+def test_copies_to_a_gpu_are_pinned_and_do_not_block_and_a_cpu_needs_none() -> None:
     x = torch.arange(3)
     with Copies() as copies:
         assert to_device(x, torch.device("cpu")) is x
@@ -139,7 +139,7 @@ def test_copies_to_a_gpu_are_pinned_and_wait_for_nothing_and_none_are_made_on_a_
         assert copies.calls == [("pin", None), ("to", True)]
 
 
-def test_pictures_are_copied_to_the_gpu_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_copied_to_the_gpu_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run.start(small_trial())
     expected = run.train_set.batch(slice(0, 4))
     monkeypatch.setattr(Pictures, "device", torch.device("cuda"))
@@ -148,7 +148,7 @@ def test_pictures_are_copied_to_the_gpu_as_bytes(monkeypatch: pytest.MonkeyPatch
     assert copies.calls == [("pin", None), ("to", True)]
 
 
-def test_an_epoch_copies_its_order_once_and_each_batch_once_and_waits_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_epoch_copies_its_order_once_and_each_batch_once_without_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run.start(small_trial())
     monkeypatch.setattr(Pictures, "device", torch.device("cuda"))
     with Copies() as copies:
@@ -156,7 +156,7 @@ def test_an_epoch_copies_its_order_once_and_each_batch_once_and_waits_for_none(m
     assert copies.calls == [("pin", None), ("to", True)] * (1 + run.steps)
 
 
-def test_pictures_weights_and_activations_have_their_channels_last_in_memory() -> None:
+def test_images_weights_and_activations_are_channels_last_in_memory() -> None:
     seen: list[bool] = []
 
     class Convolutions(TorchFunctionMode):

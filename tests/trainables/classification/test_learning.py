@@ -1,4 +1,4 @@
-"""What the arms can learn: the claim of the paper on drawn pictures, and real photographs."""
+"""What the arms can learn: the paper's claim on synthetic images, and real photographs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_with_narrow_posteriors_both_learn(method: str) -> None:
     assert last_auc(method, -6.0, 8, FUNDUS) > 0.75
 
 
-def test_the_drawn_task_is_neither_trivial_nor_impossible() -> None:
+def test_the_synthetic_task_is_neither_trivial_nor_impossible() -> None:
     assert 0.80 <= last_auc("deterministic", 0.0, 20, FUNDUS) <= 0.97
 
 

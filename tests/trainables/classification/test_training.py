@@ -26,7 +26,7 @@ def measures(trial: Trial) -> list[dict[str, float]]:
 
 
 class Recorded:
-    """What a real training saw: its batches, and the noise behind its weights."""
+    """The initial means, batches and weight noise of a real training run."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, trial: Trial) -> None:
         self.batches: list[torch.Tensor] = []
@@ -76,7 +76,7 @@ def test_batches_and_noise_differ_between_epochs_replicates_and_configurations(m
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_trains_and_two_runs_give_equal_numbers(method: str) -> None:
+def test_every_method_trains_and_two_runs_are_equal(method: str) -> None:
     trial = small_trial(method)
     first, second = measures(trial), measures(trial)
     assert first == second
@@ -84,7 +84,7 @@ def test_every_method_trains_and_two_runs_give_equal_numbers(method: str) -> Non
     assert all(math.isfinite(value) for epoch in first for value in epoch.values())
 
 
-def test_an_epoch_measures_what_it_should() -> None:
+def test_an_epoch_has_the_expected_measures() -> None:
     results = list(train(small_trial(training={"gradient_noise_every": 2, "gradient_noise_samples": 3})))
     assert [r.epoch for r in results] == [1, 2, 3]
     assert [r.pretraining for r in results] == [True, False, False]
@@ -104,13 +104,13 @@ def test_an_epoch_measures_what_it_should() -> None:
     assert results[1].measures["cross_entropy"] > 0
 
 
-def test_pretraining_is_the_same_for_every_variational_arm_but_for_the_evaluation() -> None:
+def test_pretraining_is_the_same_for_every_arm_except_for_the_evaluation() -> None:
     first = [measures(small_trial(name, training={"epochs": 1}))[0] for name in ("mfvi", "radial", "deterministic")]
     assert first[0]["loss"] == first[1]["loss"] == first[2]["loss"]
     assert first[0]["train_auc"] == first[1]["train_auc"]
 
 
-def test_a_loss_that_is_not_finite_ends_the_trial_at_once_and_keeps_what_was_recorded() -> None:
+def test_a_loss_that_is_not_finite_ends_the_trial_at_once() -> None:
     trial = small_trial("deterministic", optimizer="sgd", learning_rate=1e12)
     results: list[EpochResult] = []
     with pytest.raises(Diverged) as caught:
@@ -158,17 +158,17 @@ def test_early_stopping_ends_when_the_metric_no_longer_improves() -> None:
 
 @pytest.mark.parametrize("method", ["radial", "mfvi", "mc_dropout", "deep_ensemble"])
 @pytest.mark.parametrize("optimizer", ["sgd", "amsgrad"])
-def test_a_trial_that_goes_on_from_a_checkpoint_ends_as_an_undisturbed_one(
+def test_a_trial_resumed_from_a_checkpoint_ends_as_an_uninterrupted_one(
     tmp_path: Path, method: str, optimizer: str
 ) -> None:
     trial = small_trial(method, {"checkpoint_every": 2, "epochs": 4}, optimizer=optimizer)
-    undisturbed = measures(trial)
+    uninterrupted = measures(trial)
     kept = replace(trial, checkpoint=str(tmp_path / "state.pt"))
     cut = train(kept)
     for _ in range(3):
         next(cut)
     cut.close()
-    assert measures(kept) == undisturbed
+    assert measures(kept) == uninterrupted
     assert [p.name for p in tmp_path.iterdir()] == ["state.pt"]
 
 
@@ -228,9 +228,9 @@ def test_bad_training_and_model_options_are_named() -> None:
         next(train(replace(small_trial(), model={"name": "vgg_small", "base_chanels": 4})))
 
 
-def test_the_gradients_spread_agrees_with_gradients_taken_one_by_one() -> None:
+def test_the_gradient_sd_agrees_with_gradients_computed_one_by_one() -> None:
     run = Run.start(small_trial("mfvi", {"gradient_noise_samples": 5}))
-    found = run.gradient_noise(1)
+    sd = run.gradient_noise(1)
     images, labels = run.train_set.batch(slice(0, 64)), run.train_set.labels[:64]
     network = run.ensemble.members[0]
     means, _ = network.join()
@@ -240,4 +240,4 @@ def test_the_gradients_spread_agrees_with_gradients_taken_one_by_one() -> None:
         loss = torch.nn.functional.cross_entropy(network.logits(images, draws)[0], labels)
         gradients.append(torch.autograd.grad(loss, means.value)[0])
     expected = torch.stack(gradients).double().var(0).mean().sqrt().item()
-    assert found == pytest.approx(expected, rel=1e-5)
+    assert sd == pytest.approx(expected, rel=1e-5)

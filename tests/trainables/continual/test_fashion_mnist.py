@@ -1,4 +1,4 @@
-"""FashionMNIST's idx files: read, checked, and missed in words that help."""
+"""FashionMNIST's idx files: reading, checksums, and helpful errors for missing ones."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _published() -> Path:
     except TaskError as error:
         if os.environ.get("ROBUSTNESS_REQUIRE_FASHION_MNIST") == "1":
             pytest.fail(str(error))
-        pytest.skip("FashionMNIST is not there")
+        pytest.skip("FashionMNIST is not installed")
     return DEBIAN_FOLDER
 
 
 @pytest.mark.parametrize("shape", [(7,), (3, 4), (2, 3, 4), (0, 3)])
-def test_an_idx_file_gives_back_its_array(shape: tuple[int, ...]) -> None:
+def test_an_idx_file_returns_its_array(shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(1).integers(0, 256, shape, dtype=np.uint8)
     np.testing.assert_array_equal(read_idx(idx(array)), array)
 
@@ -48,7 +48,7 @@ def test_an_idx_file_gives_back_its_array(shape: tuple[int, ...]) -> None:
         b"\0\0\x08\x03\0\0",
     ],
 )
-def test_what_is_no_idx_file_is_refused(content: bytes) -> None:
+def test_other_content_than_idx_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"idx|header"):
         read_idx(content)
 
@@ -68,8 +68,8 @@ def test_missing_files_are_named_with_the_way_to_get_them(tmp_path: Path) -> Non
     assert "\n" not in str(caught.value)
 
 
-def test_other_pictures_than_the_published_ones_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TaskError, match=r"train-images-idx3-ubyte.gz does not hold"):
+def test_images_other_than_the_published_ones_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match=r"train-images-idx3-ubyte.gz is not FashionMNIST's .*its checksum differs"):
         load(str(write_idx_files(tmp_path)), checksums=True)
 
 
@@ -82,7 +82,7 @@ def test_a_damaged_file_gets_one_line(tmp_path: Path, damage: bytes) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_pictures_and_labels_must_be_as_many(tmp_path: Path) -> None:
+def test_images_and_labels_must_match_in_number(tmp_path: Path) -> None:
     (write_idx_files(tmp_path, compressed=False) / "t10k-labels-idx1-ubyte").write_bytes(idx(np.zeros(3, np.uint8)))
     with pytest.raises(TaskError, match="t10k"):
         load(str(tmp_path), checksums=False)
@@ -94,11 +94,11 @@ PUBLISHED = {
     "t10k-images-idx3-ubyte": ("bef4ecab320f06d8554ea6380940ec79", 1504176627),
     "t10k-labels-idx1-ubyte": ("bb300cfdad3c16e7a12a480ee83cd310", 1504176627),
 }
-"""The MD5 of each compressed file in FashionMNIST's own README, and the time in its gzip header."""
+"""The MD5 of each compressed file in FashionMNIST's README, and the timestamp in its gzip header."""
 
 
 def test_the_checksums_are_those_of_the_published_files(published: Path) -> None:
-    """Debian's files, with the name and the time back in their gzip headers, have the MD5 that the authors print."""
+    """Debian's files, with name and timestamp restored in their gzip headers, have the MD5 that the authors publish."""
     assert set(PUBLISHED) == set(CHECKSUMS)
     for name, (md5, time) in PUBLISHED.items():
         content = (published / f"{name}.gz").read_bytes()
@@ -107,11 +107,11 @@ def test_the_checksums_are_those_of_the_published_files(published: Path) -> None
     load(None, checksums=True)
 
 
-def test_the_paper_s_split_has_54000_6000_and_10000_pictures(published: Path) -> None:
+def test_the_paper_s_split_has_54000_6000_and_10000_images(published: Path) -> None:
     sequence = load_sequence(read_task({"name": "split_fashion_mnist"}), shared_head=False)
     sizes = [(len(task.train), len(task.validation), len(task.test)) for task in sequence.tasks]
     assert sizes == [(10_800, 1_200, 2_000)] * 5
-    # The figures that everybody uses for the whole training set, on the 0..1 scale.
+    # The commonly used mean and standard deviation of the whole training set, on the 0..1 scale.
     assert sequence.mean / 255 == pytest.approx(0.2860, abs=1e-3)
     assert sequence.std / 255 == pytest.approx(0.3530, abs=1e-3)
 

@@ -7,7 +7,7 @@ import pytest
 from robustness.trainables.continual.measures import accuracy_measures
 
 
-def test_forgetting_is_what_was_lost_of_the_best_before() -> None:
+def test_forgetting_is_the_drop_from_the_best_earlier_accuracy() -> None:
     first = accuracy_measures([0.8], [0.9], [])
     second = accuracy_measures([0.7, 0.6], [0.95, 0.8], [first])
     third = accuracy_measures([0.6, 0.6, 0.9], [0.5, 0.85, 1.0], [first, second])

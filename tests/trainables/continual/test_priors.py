@@ -1,4 +1,4 @@
-"""What the prior says at the very start of a task, where posterior and prior are one and the same."""
+"""The prior at the start of a task, where posterior and prior are identical."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robustness.trainables.continual.training import Learner
 
 
 def at_the_second_task(folder: Path, method: str, heads: int = 3) -> tuple[Learner, list[int]]:
-    """A learner in double precision at the start of its second task, and the layers that the first one trained."""
+    """A learner in double precision at the start of its second task, and the layers trained by the first."""
     learner = Learner.start(continual_trial(write_idx_files(folder), method, heads, epochs=2))
     learner.next_epoch()
     learner.network.double()
@@ -27,7 +27,7 @@ def at_the_second_task(folder: Path, method: str, heads: int = 3) -> tuple[Learn
 
 
 def kl(learner: Learner, layers: list[int], seed: int) -> Tensor:
-    """The KL of these layers to their priors, as the loss has it with one draw."""
+    """The KL of these layers to their priors, as in the loss with one draw."""
     draws = learner.draw(layers, 1, SeededNoise(seed))
     logits, labels = torch.zeros(1, 1, 2, dtype=torch.float64), torch.zeros(1, dtype=torch.int64)
     loss = learner.loss(layers, draws, logits, labels, examples=1)
@@ -81,12 +81,12 @@ def test_the_scale_s_gradient_is_0_within_error(tmp_path: Path) -> None:
     assert bool((error > 0).all())
     scores = gradients.mean(0) / error
     assert scores.abs().max().item() < 5
-    # As many independent scores as there are weights, less one for each layer: their mean square is 1.
+    # The scores are independent up to one constraint per layer, so their mean square is about 1.
     assert scores.square().mean().item() == pytest.approx(1, abs=0.25)
 
 
 def test_the_paper_s_prior_pushes_every_scale_up(tmp_path: Path) -> None:
-    """Without the term that the paper lacks, d KL / d log sigma is 1/D - 1 for every weight, where it should be 0."""
+    """Without the correction term, as in the paper, d KL / d log sigma is 1/D - 1 for every weight; it should be 0."""
     learner, layers = at_the_second_task(tmp_path, "radial_uncorrected")
     for layer in layers:
         posterior = learner.network.posteriors()[layer]

@@ -1,4 +1,4 @@
-"""The sequence of tasks: which pictures and labels each has."""
+"""The sequence of tasks: the images and labels of each."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_five_tasks_have_two_classes_each_in_their_order(tmp_path: Path) -> None
             assert part.labels.unique().tolist() == [2 * number, 2 * number + 1]
 
 
-def test_with_heads_of_their_own_the_labels_of_every_task_are_0_and_1(tmp_path: Path) -> None:
+def test_with_separate_heads_the_labels_of_every_task_are_0_and_1(tmp_path: Path) -> None:
     for task in sequence(write_idx_files(tmp_path)).tasks:
         assert task.train.labels.unique().tolist() == [0, 1]
 
 
-def test_the_held_out_pictures_are_a_tenth_of_each_class_and_no_others(tmp_path: Path) -> None:
+def test_the_held_out_images_are_a_tenth_of_each_class(tmp_path: Path) -> None:
     train, _ = load(str(write_idx_files(tmp_path)), checksums=False)
     found = sequence(tmp_path, shared_head=True)
     kept = []
@@ -60,6 +60,6 @@ def test_fewer_tasks_leave_out_the_last_classes(tmp_path: Path) -> None:
     assert torch.cat([task.train.labels for task in found.tasks]).unique().tolist() == [0, 1, 2, 3]
 
 
-def test_a_class_without_held_out_pictures_is_named(tmp_path: Path) -> None:
+def test_a_class_without_held_out_images_is_named(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=r"classes \[0, 1\]"):
         sequence(write_idx_files(tmp_path, train=3))

@@ -1,4 +1,4 @@
-"""Learning a sequence of tasks: what is measured, what stays, what is the same between arms and between runs."""
+"""Learning a sequence of tasks: measures, untouched heads, pairing of arms, and reproducible runs."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_each_task_is_learned(tmp_path: Path, method: str) -> None:
     assert last.measures["test_accuracy_when_learned"] > 0.95
 
 
-def test_one_head_for_all_tasks_forgets_where_the_prior_does_not_count(tmp_path: Path) -> None:
-    """Without the KL nothing holds the first task's classes, which the second task never shows."""
+def test_a_shared_head_forgets_without_the_prior(tmp_path: Path) -> None:
+    """Without the KL nothing preserves the first task's classes, which the second task never contains."""
     trial = continual_trial(
         write_idx_files(tmp_path), "mfvi", 1, 2, epochs=25, learning_rate=0.05, training={"kl_weight": 0.0}
     )
@@ -89,7 +89,7 @@ def test_arms_see_the_same_batches_and_start_from_the_same_means(
         for ours, theirs in ((seen[method], seen["mfvi"]), (starts[method], starts["mfvi"])):
             assert len(ours) == len(theirs)
             assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
-    # 3 tasks, 2 epochs, 72 pictures in batches of 24, pictures and labels.
+    # 3 tasks, 2 epochs, 72 images in batches of 24, images and labels.
     assert len(seen["mfvi"]) == 3 * 2 * 3 * 2
 
 
@@ -111,7 +111,7 @@ def test_arms_share_their_base_noise(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("method", ARMS)
-def test_a_task_moves_no_head_but_its_own(tmp_path: Path, method: str) -> None:
+def test_a_task_trains_no_head_but_its_own(tmp_path: Path, method: str) -> None:
     learner = Learner.start(continual_trial(write_idx_files(tmp_path), method, epochs=2))
     learner.next_epoch()
     before = [{name: p.detach().clone() for name, p in q.named_parameters()} for q in learner.network.posteriors()]
@@ -125,7 +125,7 @@ def test_a_task_moves_no_head_but_its_own(tmp_path: Path, method: str) -> None:
     assert moved == [0, 1, 2 + SECOND]
 
 
-def test_incomplete_batches_are_discarded_unless_there_is_no_other(
+def test_incomplete_batches_are_discarded_unless_it_is_the_only_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
@@ -137,7 +137,7 @@ def test_incomplete_batches_are_discarded_unless_there_is_no_other(
 
     monkeypatch.setattr(Learner, "step", watched)
     write_idx_files(tmp_path)
-    # 72 pictures a task.
+    # 72 images per task.
     for batch_size, expected in ((50, [50]), (30, [30, 30]), (1_000, [72])):
         sizes.clear()
         list(train(continual_trial(tmp_path, tasks=1, heads=1, epochs=1, batch_size=batch_size)))
@@ -153,7 +153,7 @@ def test_a_resumed_trial_ends_as_one_that_was_never_stopped(tmp_path: Path) -> N
     assert run(resumed) == run(whole)
 
 
-def test_a_damaged_checkpoint_costs_time_alone(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_costs_only_time(tmp_path: Path) -> None:
     trial = continual_trial(write_idx_files(tmp_path), epochs=1)
     (tmp_path / "state.pt").write_bytes(b"no checkpoint")
     assert run(replace(trial, checkpoint=str(tmp_path / "state.pt"))) == run(trial)
@@ -187,7 +187,7 @@ def test_a_loss_that_is_not_finite_raises_with_the_task(tmp_path: Path, monkeypa
         ({"training": {"kl_wieght": 1}}, "kl_weight"),
     ],
 )
-def test_a_trial_that_does_not_fit_gets_one_line(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+def test_an_invalid_trial_gets_one_line(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     trial = replace(continual_trial(write_idx_files(tmp_path)), **change)
     with pytest.raises(RobustnessError, match=words):
         next(train(trial))

@@ -1,4 +1,4 @@
-"""The UCI data sets: their splits are the published ones, and what trains is what is normalised by."""
+"""The UCI data sets: their splits are the published ones, and the training rows define the normalisation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_splits_are_the_published_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(DATA_SETS))
-def test_the_columns_are_those_that_the_data_names(name: str) -> None:
+def test_the_columns_are_those_in_the_data_set_s_index_files(name: str) -> None:
     folder = data_set("uci") / name
     features = np.loadtxt(folder / "index_features.txt", dtype=float).astype(int).ravel().tolist()
     target = int(float((folder / "index_target.txt").read_text()))
@@ -54,7 +54,7 @@ def test_the_columns_are_those_that_the_data_names(name: str) -> None:
     assert target == DATA_SETS[name].features
 
 
-def test_training_rows_are_normalised_and_the_others_by_them() -> None:
+def test_all_rows_are_normalised_by_the_training_rows() -> None:
     folder = str(data_set("uci"))
     problem = load_problem(folder, "yacht", 4, validation_share=0.1)
     assert problem.validation is not None
@@ -90,14 +90,14 @@ def test_a_missing_file_is_named_with_its_source(tmp_path: Path) -> None:
 
 
 def test_a_split_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TaskError, match="'protein' has splits 0 to 4, not 5"):
+    with pytest.raises(TaskError, match="'protein' has splits 0 to 4, found 5"):
         load_problem(str(tmp_path), "protein", 5)
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("1 2 3\n4 5 6\n", "has 2 rows of 3 columns, not 308 rows of 6 features and a target"),
+        ("1 2 3\n4 5 6\n", "must have 308 rows of 6 features and a target, found 2 rows of 3 columns"),
         ("1 2 x\n", "cannot be read as a table of numbers"),
         ("1 2 3 4 5 6 nan\n" * 308, "not a finite number"),
     ],

@@ -1,4 +1,4 @@
-"""The gradient written by hand against autograd through the project's own modules."""
+"""The hand-written gradient against autograd through the project's own modules."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_adam_is_torchs() -> None:
     torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
-def test_a_given_noise_scale_has_no_gradient() -> None:
+def test_a_fixed_noise_scale_has_no_gradient() -> None:
     flat = FlatNetwork(network(gaussian), 1, EXAMPLES, 1.0, NOISE_SCALE, learned_noise=False)
     flat.step(torch.randn(4, 3), torch.randn(4), flat.standard_draws(1, SeededNoise(1))[0])
     assert float(flat.gradient[-1]) == 0.0
@@ -128,5 +128,5 @@ def test_networks_without_scales_and_other_priors_are_refused() -> None:
     with pytest.raises(MethodError, match="mean-field or radial"):
         FlatNetwork(point, 1, EXAMPLES, 1.0, 1.0, True)
     mixture = Network(mlp(3, 1, [4]), gaussian, lambda _: torch.Generator(), lambda _: ScaleMixturePrior())
-    with pytest.raises(MethodError, match="Gaussian prior alone"):
+    with pytest.raises(MethodError, match="only the Gaussian prior"):
         FlatNetwork(mixture, 1, EXAMPLES, 1.0, 1.0, True)

@@ -1,4 +1,4 @@
-"""Studies of regression: the bundled ones fit, others are told why not."""
+"""Regression studies: the bundled ones are valid, and errors in others are explained."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def study(check_data: bool = False, **changes: Any) -> Study:
 
 @pytest.mark.parametrize(("name", "splits"), [("uci", 20), ("uci_small", 10)])
 def test_a_bundled_study_has_the_paper_s_grid_on_all_nine_sets(name: str, splits: int) -> None:
-    found = load_study(name, check_data=False)
-    assert found.name == name
-    assert found.model == {"name": "mlp", "hidden": [50]}
-    plan = make_plan(found)
+    loaded = load_study(name, check_data=False)
+    assert loaded.name == name
+    assert loaded.model == {"name": "mlp", "hidden": [50]}
+    plan = make_plan(loaded)
     cells = {(each["data_set"], each["learning_rate"], each["batch_size"]) for each in plan.configurations}
     assert cells == {(s, rate, size) for s in DATA_SETS for rate in (1e-3, 1e-4) for size in (16, 64, 1000)}
     assert len(plan.trials) == 108
-    assert found.reference is not None
-    for figures in found.reference.figures.values():
+    assert loaded.reference is not None
+    for figures in loaded.reference.figures.values():
         assert set(figures) == set(DATA_SETS)
-    # Two arms on the splits after the first, of which protein has four.
+    # Two arms on the splits after the first; protein has only four of those.
     assert plan.winners == 2 * (8 * (splits - 1) + 4)
 
 
@@ -52,13 +52,13 @@ def test_defaults_are_filled_in_so_that_the_store_keeps_them() -> None:
     assert document["model"] == {"name": "mlp", "hidden": [50]}
 
 
-def test_the_data_is_looked_for_unless_it_may_be_elsewhere() -> None:
+def test_the_data_is_checked_unless_it_may_be_elsewhere() -> None:
     with pytest.raises(TaskError, match=r"^mine\.yaml: task\.folder: .*boston.data\.txt' does not exist"):
         study(check_data=True)
     assert study(check_data=True, task={"folder": str(data_set("uci"))}).task["name"] == "uci"
 
 
-def test_a_data_set_can_have_options_of_its_own() -> None:
+def test_a_data_set_can_have_its_own_options() -> None:
     space = {"data_set": {"boston": {"noise_scale": [0.1, 0.3]}, "yacht": {"noise_scale": "learned"}}}
     plan = make_plan(study(space=space))
     assert len(plan.configurations) == 6
@@ -79,7 +79,7 @@ def test_a_data_set_can_have_options_of_its_own() -> None:
         ({"training": {"validation_share": 1.0}}, r"training\.validation_share: should be less than 1, found 1\.0"),
         ({"model": {"hidden": [0]}}, r"model\.hidden"),
         ({"task": {"name": "uci"}}, r"task\.folder: is missing"),
-        ({"arms": ["mfvi", "deep_ensemble"]}, "unknown arm of a regression 'deep_ensemble'"),
+        ({"arms": ["mfvi", "deep_ensemble"]}, "unknown regression arm 'deep_ensemble'"),
         ({"arms": [{"name": "radial", "initial_rh": 1}]}, "did you mean 'initial_rho'"),
         ({"sampling": {"strategy": "grid", "replicates": 21}}, r"sampling\.replicates: must be at most 20"),
         ({"winners": {"replicates": 21}}, r"winners: data set .boston. has 20 splits, found 21 replicates"),
@@ -89,14 +89,14 @@ def test_a_data_set_can_have_options_of_its_own() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_gets_one_line(changes: dict[str, Any], words: str) -> None:
+def test_an_invalid_study_gets_one_line(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(RobustnessError, match=words) as caught:
         study(**changes)
     assert str(caught.value).startswith("mine.yaml: ")
     assert "\n" not in str(caught.value)
 
 
-def test_a_space_must_give_what_every_configuration_needs(tmp_path: Path) -> None:
+def test_a_space_must_include_what_every_configuration_needs(tmp_path: Path) -> None:
     for missing in ("data_set", "learning_rate", "batch_size", "initial_rho"):
         space = {"data_set": "boston", "optimizer": "adam", "learning_rate": 0.1, "batch_size": 4, "initial_rho": -5}
         del space[missing]

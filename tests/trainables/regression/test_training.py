@@ -38,7 +38,7 @@ def test_a_linear_function_and_its_noise_are_learned(folder: Path, method: str) 
     ]
     assert NOISE * 0.8 < last["noise_scale"] < NOISE * 1.5
     assert last["test_rmse"] < NOISE * 1.5
-    # The best that anyone can expect of these rows is the noise's own log density.
+    # The best achievable log-likelihood on these rows is that of the noise itself.
     ideal = -math.log(NOISE) - 0.5 * LOG_TWO_PI - 0.5
     assert ideal - 0.5 < last["test_log_likelihood"] < ideal + 0.25
     assert last["validation_gain"] > 1.5
@@ -58,13 +58,13 @@ def test_the_terms_of_the_loss_keep_their_constants(folder: Path) -> None:
 def test_an_untrained_network_of_wide_noise_gains_nothing(folder: Path) -> None:
     run = Run.start(regression_trial(folder, initial_rho=-20.0))
     run.flat.mean.zero_()
-    found = run.evaluate(1)
-    assert found["train_gain"] == pytest.approx(0.0, abs=1e-5)
-    assert found["train_rmse"] == pytest.approx(run.problem.target_scale, rel=1e-5)
+    result = run.evaluate(1)
+    assert result["train_gain"] == pytest.approx(0.0, abs=1e-5)
+    assert result["train_rmse"] == pytest.approx(run.problem.target_scale, rel=1e-5)
 
 
 @pytest.mark.parametrize("method", ARMS)
-def test_every_arm_trains_and_two_runs_give_equal_numbers(folder: Path, method: str) -> None:
+def test_every_arm_trains_and_two_runs_are_equal(folder: Path, method: str) -> None:
     options = {"threshold": 1.0} if method == "mfvi_truncated" else {}
     trial = regression_trial(folder, method, options=options, variational_samples=2)
     first = measures(trial)
@@ -74,7 +74,7 @@ def test_every_arm_trains_and_two_runs_give_equal_numbers(folder: Path, method: 
 
 
 class Recorded:
-    """What a real training saw: its batches, its noise and the means that it began with."""
+    """The batches, noise and initial means of a real training run."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, trial: Trial) -> None:
         self.batches: list[torch.Tensor] = []
@@ -101,7 +101,7 @@ def test_the_arms_of_a_pair_share_means_batches_and_directions(monkeypatch: pyte
     assert all(torch.equal(a, b) for a, b in zip(mfvi.batches, radial.batches, strict=True))
     first_layer = slice(0, 6 * 8 + 8)
     for a, b in zip(mfvi.noise, radial.noise, strict=True):
-        # Radial noise is the same Gaussian noise, brought to another length.
+        # Radial noise is the same Gaussian noise, rescaled to a different length.
         cosine = torch.nn.functional.cosine_similarity(a[0, first_layer], b[0, first_layer], dim=0)
         assert float(cosine) == pytest.approx(1.0, abs=1e-5)
 
@@ -124,19 +124,19 @@ def test_a_batch_is_never_larger_than_the_training_rows(monkeypatch: pytest.Monk
     assert len(seen.batches[0].unique(dim=0)) == 249
 
 
-def test_a_pass_over_the_rows_takes_none_twice(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_a_pass_over_the_rows_uses_none_twice(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     seen = Recorded(monkeypatch, regression_trial(folder, batch_size=60))
     assert len(torch.cat(seen.batches[:4]).unique(dim=0)) == 240
     assert len(torch.cat(seen.batches[:8]).unique(dim=0)) > 240
 
 
-def test_a_searched_noise_scale_stays_as_given(folder: Path) -> None:
+def test_a_searched_noise_scale_stays_fixed(folder: Path) -> None:
     trial = regression_trial(folder, noise_scale=0.25)
     run = Run.start(trial)
     assert measures(trial)[-1]["noise_scale"] == pytest.approx(0.25 * run.problem.target_scale, rel=1e-5)
 
 
-def test_other_splits_train_on_all_rows_where_only_the_first_validates(folder: Path) -> None:
+def test_other_splits_train_on_all_rows_if_only_the_first_validates(folder: Path) -> None:
     trial = regression_trial(folder, training={"validation_splits": "first"})
     assert "validation_gain" in measures(trial)[0]
     later = replace(trial, replicate=1)
@@ -149,7 +149,7 @@ def test_a_replicate_is_another_split(folder: Path) -> None:
     assert not np.array_equal(first.test.targets, second.test.targets)
 
 
-def test_a_trial_that_blows_up_has_diverged(folder: Path) -> None:
+def test_a_trial_that_blows_up_diverges(folder: Path) -> None:
     with pytest.raises(Diverged):
         measures(regression_trial(folder, "mfvi", learning_rate=1e30))
 
@@ -164,8 +164,8 @@ def test_a_trial_that_blows_up_has_diverged(folder: Path) -> None:
         ({"training": {"epoch": 3}}, "training.epoch: unknown key 'epoch'; did you mean 'epochs'"),
         ({"model": {"hidden": 50}}, "model.hidden"),
         ({"task": {"folder": "nowhere"}}, "task.folder"),
-        ({"method": "mc_dropout"}, "unknown arm of a regression 'mc_dropout'"),
-        ({"method_options": {"prior": "scale_mixture"}}, "Gaussian prior alone"),
+        ({"method": "mc_dropout"}, "unknown regression arm 'mc_dropout'"),
+        ({"method_options": {"prior": "scale_mixture"}}, "only the Gaussian prior"),
         ({"method_options": {"pretrain_epochs": 1}}, "no pre-training"),
     ],
 )

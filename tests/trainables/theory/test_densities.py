@@ -1,4 +1,4 @@
-"""Theory of the soap bubble: against scipy's distributions and against numerical integration of the definitions."""
+"""Densities of the soap bubble, against scipy's distributions and numerical integration of their definitions."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_a_radial_weight_is_the_integral_over_radius_and_direction(dimension: in
         return float(stats.beta.pdf((u + 1) / 2, (dimension - 1) / 2, (dimension - 1) / 2)) / 2
 
     size = abs(weight)
-    # log r in place of r, since the integrand of a small weight reaches over many powers of ten; in D = 2 it has a
-    # root's pole at r = |z|, which a square of the variable takes away.
+    # Integrate over log r, since for a small weight the integrand spans many orders of magnitude; for D = 2 it has an
+    # integrable singularity at r = |z|, which squaring the variable removes.
     top = math.sqrt(math.log(10 / size))
     value, _ = integrate.quad(
         lambda v: 2 * v * float(stats.halfnorm.pdf(size * math.exp(v * v))) * direction(math.exp(-v * v)),
@@ -75,7 +75,7 @@ def test_a_radial_weight_s_distribution_is_the_integral_of_its_density(dimension
     ends = densities.radial_weight_cdf(np.array([low, high]), dimension)
     assert ends[1] - ends[0] == pytest.approx(between, rel=1e-7)
     far = densities.radial_weight_cdf(np.array([-50.0, 0.0, 50.0]), dimension)
-    # lgamma of D/2 = 18,464 leaves ten digits to the constant.
+    # lgamma of D/2 = 18,464 leaves the constant ten digits.
     np.testing.assert_allclose(far, [0, 0.5, 1], atol=1e-9)
 
 
@@ -90,7 +90,7 @@ def test_a_radial_layer_of_one_weight_is_gaussian() -> None:
     np.testing.assert_allclose(densities.radial_weight_cdf(weight, 1), special.ndtr(weight))
 
 
-def test_a_radial_weight_s_density_grows_without_end_towards_the_mean() -> None:
+def test_a_radial_weight_s_density_diverges_towards_the_mean() -> None:
     near = densities.radial_weight_density(np.array([1e-2, 1e-4, 1e-6, 0.0]), 10)
     # As -log |z|: equal steps for equal factors.
     assert near[1] - near[0] == pytest.approx(near[2] - near[1], rel=1e-3)

@@ -1,4 +1,4 @@
-"""The noise of the NLL's gradient at the start: the paper's claim, and the control that has radial's scale."""
+"""The noise of the NLL's gradient at initialisation: the paper's claim, and the control with radial's scale."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_moments_are_those_of_gradients_taken_one_by_one_with_respect_to_the
     torch.testing.assert_close(variance, stacked.var(0), rtol=1e-4, atol=1e-9)
 
 
-def test_further_convolutions_follow_the_measured_one_and_make_the_noise_grow_faster() -> None:
+def test_further_convolutions_make_the_noise_grow_faster() -> None:
     growth = []
     for further in (0, 1):
         low, high = (
@@ -76,7 +76,7 @@ def test_further_convolutions_follow_the_measured_one_and_make_the_noise_grow_fa
     assert growth[1] > 3 * growth[0]
 
 
-def test_a_pair_has_the_same_means_and_pictures_and_other_replicates_have_others() -> None:
+def test_a_pair_shares_means_and_images_and_replicates_differ() -> None:
     trials = make_plan(study(NOISE)).trials
     first = [trial for trial in trials if trial.configuration == 0]
     task = PictureOptions()
@@ -106,12 +106,12 @@ def test_the_bundled_study_goes_from_0_01_to_1_and_has_the_paper_s_512_channels(
         ({"training": {"samples": 1}}, r"training\.samples"),
         ({"arms": ["radail"]}, "radail.*radial"),
         ({"space": {"channels": 8, "sigma": [0, 0.1]}}, r"space\.sigma: must be a number above 0, found 0"),
-        ({"space": {"channels": 8.5, "sigma": 0.1}}, r"space\.channels: must be a whole number"),
+        ({"space": {"channels": 8.5, "sigma": 0.1}}, r"space\.channels: must be an integer >= 1, found 8.5"),
         ({"space": {"channels": 8}}, r"space\.sigma: is missing"),
         ({"outcomes": NOISE["outcomes"] | {"metric": "noise_sd"}}, r"outcomes\.metric: .*signal_to_noise"),
     ],
 )
-def test_what_does_not_fit_gets_one_line_that_names_it(changes: dict[str, Any], words: str) -> None:
+def test_an_invalid_study_gets_one_line_that_names_the_problem(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(RobustnessError, match=words) as caught:
         study(NOISE, **changes)
     assert str(caught.value).startswith("mine.yaml: ")

@@ -27,7 +27,7 @@ def test_draws_of_both_layers_lie_on_theory_by_kolmogorov_smirnov() -> None:
 
 
 def test_draws_do_not_lie_on_the_other_posterior_s_theory() -> None:
-    """The test can fail: 2,000 draws tell D = 10 from D = 11, and a radial weight from a Gaussian of its variance."""
+    """The test has power: 2,000 draws distinguish D = 10 from D = 11, and a radial weight from a matched Gaussian."""
     trials = make_plan(study(BUBBLE)).trials
     found = {trial.arm: trial for trial in trials if trial.hyperparameters["layer"] == "linear"}
     _, radii, _ = draws(found["mfvi"], 2000)
@@ -37,14 +37,14 @@ def test_draws_do_not_lie_on_the_other_posterior_s_theory() -> None:
     assert stats.kstest(weights, narrow.cdf).pvalue < 1e-6
 
 
-def test_histograms_hold_every_draw() -> None:
+def test_histograms_count_every_draw() -> None:
     for _, result in results(study(BUBBLE, training={"samples": 300, "bins": 12})):
         for name in ("radius", "weight"):
             assert len(result.curves[f"{name}_edges"]) == 13
             assert sum(result.curves[f"{name}_counts"]) == 300
 
 
-def test_a_trial_gives_the_same_draws_again_in_several_pieces() -> None:
+def test_a_trial_repeats_its_draws_in_several_pieces() -> None:
     trials = make_plan(study(BUBBLE)).trials
     trial = next(trial for trial in trials if trial.hyperparameters["layer"] == "convolution")
     count = 2 * (AT_ONCE // 36_928) + 1
@@ -76,7 +76,7 @@ def test_the_bundled_study_has_the_paper_s_dimensions() -> None:
         ({"outcomes": BUBBLE["outcomes"] | {"metric": "ks_distance"}}, r"outcomes\.metric: .*ks_p_value"),
     ],
 )
-def test_what_does_not_fit_gets_one_line_that_names_it(changes: dict[str, Any], words: str) -> None:
+def test_an_invalid_study_gets_one_line_that_names_the_problem(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(RobustnessError, match=words) as caught:
         study(BUBBLE, **changes)
     assert str(caught.value).startswith("mine.yaml: ")
