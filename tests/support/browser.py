@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
 PATIENCE = 90.0
 """Seconds after which waiting for something that should happen at once is given up."""
 
