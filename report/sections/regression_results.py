@@ -15,7 +15,7 @@ import pandas as pd
 from report.frames import KEY, StudyFrames
 from robustness.statistics.means import mean_with_error
 from robustness.study.sections import Winners
-from robustness.sweep.winners import Tried, choose
+from robustness.sweep.winners import Candidate, choose
 from robustness.trial import TrialKey
 
 TRAINABLE = "regression"
@@ -56,14 +56,14 @@ def implied(rmse: float) -> float:
     return -0.5 * math.log(2 * math.pi * math.e * rmse**2)
 
 
-def _tried(frames: StudyFrames) -> list[Tried]:
+def _tried(frames: StudyFrames) -> list[Candidate]:
     found = []
     for row in frames.trials.itertuples():
         value = getattr(row, frames.rule)
         counts = row.status == "finished" or (row.status == "diverged" and frames.rule == "best")
         key = TrialKey(int(row.configuration), str(row.arm), int(row.replicate))  # type: ignore[arg-type]
         drawn = {"data_set": str(frames.configurations.loc[key.configuration, "data_set"])}
-        found.append(Tried(key, drawn, float(value) if counts else None))
+        found.append(Candidate(key, drawn, float(value) if counts else None))
     return found
 
 
