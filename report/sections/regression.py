@@ -21,7 +21,7 @@ from report.judged_study import JudgedStudy
 from report.words import DASH, cell_words, plus_minus, text
 from robustness.statistics.means import mean_with_error
 from robustness.study.sections import Winners
-from robustness.sweep.winners import Place, Tried, choose
+from robustness.sweep.winners import Candidate, Place, choose
 from robustness.trial import TrialKey
 
 if TYPE_CHECKING:
@@ -67,14 +67,14 @@ def implied(rmse: float) -> float:
     return -0.5 * math.log(2 * math.pi * math.e * rmse**2)
 
 
-def _tried(frames: StudyFrames) -> list[Tried]:
+def _tried(frames: StudyFrames) -> list[Candidate]:
     tried = []
     for row in frames.trials.itertuples():
         value = getattr(row, frames.rule)
         counts = row.status == "finished" or (row.status == "diverged" and frames.rule == "best")
         key = TrialKey(int(row.configuration), str(row.arm), int(row.replicate))  # type: ignore[arg-type]
         drawn = {"data_set": str(frames.configurations.loc[key.configuration, "data_set"])}
-        tried.append(Tried(key, drawn, float(value) if counts else None))
+        tried.append(Candidate(key, drawn, float(value) if counts else None))
     return tried
 
 

@@ -1,7 +1,6 @@
-"""What a writer has been told and the database has not: plain records, and the file they go to in a long outage.
+"""Results that are not in the database yet, and the file to which they are written in a long outage.
 
-A trial's records are kept so that writing them in the order started, epochs, ended is right: a trial that starts again
-takes its own earlier epochs out.
+The records of a trial can be written in the order started, epochs, ended: a restart removes its earlier epochs.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Buffer:
         return len(self.started) + len(self.epochs) + len(self.ended)
 
     def start(self, key: TrialKey, record: Record) -> None:
-        """A trial starts, for the first time or again: the epochs it had are void."""
+        """A trial starts or restarts; its earlier epochs are discarded."""
         self.epochs = {of: epoch for of, epoch in self.epochs.items() if of[0] != key}
         self.started[key] = record
 
@@ -42,11 +41,11 @@ class Buffer:
         self.epochs[key, record["epoch"]] = record
 
     def end(self, key: TrialKey, record: Record) -> None:
-        """A trial ends; a second end of the same trial says nothing new."""
+        """A trial ends; only the first end counts."""
         self.ended.setdefault(key, record)
 
     def lines(self) -> Iterator[Record]:
-        """Every record with its kind and trial, in an order in which `of_lines` may take them in."""
+        """Every record with its kind and trial, in the order that `of_lines` expects."""
         yield from ({"kind": "started", "trial": key, **record} for key, record in self.started.items())
         yield from ({"kind": "epoch", "trial": key, **record} for (key, _), record in self.epochs.items())
         yield from ({"kind": "ended", "trial": key, **record} for key, record in self.ended.items())
@@ -62,22 +61,22 @@ class Buffer:
 
 
 def write_spill(path: Path, head: Record, buffer: Buffer) -> None:
-    """Write the buffer as JSON lines under a first line `head`: the whole file, or the one that was there before."""
+    """Write `head` and the buffer as JSON lines; if that fails, an existing file remains as it was."""
     with replacing(path, "w", encoding="utf-8") as file:
         for line in (head, *buffer.lines()):
             file.write(encoding.dumps(line) + "\n")
 
 
 def read_spill(path: Path, head: Record) -> Buffer:
-    """The buffer in a file of `write_spill`; raises StoreError if it belongs to another study or is damaged."""
+    """The buffer from a file of `write_spill`; raises StoreError if it is damaged or of another study."""
     try:
         first, *lines = [encoding.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         if first != head:
             raise StoreError(
-                f"{str(path)!r} holds unsaved results of another study called {head['study']!r}: move it elsewhere"
+                f"{str(path)!r} contains unsaved results of another study called {head['study']!r}: move it elsewhere"
             )
         return Buffer.of_lines(lines)
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise StoreError(
-            f"{str(path)!r} should hold results that could not be saved, but is damaged ({error}): move it elsewhere"
+            f"{str(path)!r}, which contains unsaved results, is damaged ({error}): move it elsewhere"
         ) from error

@@ -1,4 +1,4 @@
-"""From a URL to an engine, and from a driver's complaint to one line that never holds the password."""
+"""Connections: from a URL to an engine, and from a driver's error to one line without the password."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robustness.store import encoding
 
 DEFAULT_URL = "sqlite:///robustness.db"
 BUSY_SECONDS = 10.0
-"""How long one statement waits for another process to let go of an SQLite file."""
+"""How long a statement waits for another process to unlock an SQLite file."""
 
 _DRIVERS = {
     "sqlite": "sqlite",
@@ -31,15 +31,15 @@ _SECRET_OPTIONS = ("password", "sslpassword")
 
 
 def read_url(text: str | None = None) -> URL:
-    """The URL given, or the one in ROBUSTNESS_STORE, or `sqlite:///robustness.db`."""
+    """Parse a store's URL; the default is ROBUSTNESS_STORE or `sqlite:///robustness.db`."""
     text = text or os.environ.get("ROBUSTNESS_STORE") or DEFAULT_URL
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        # The text itself is not repeated: it may hold a password.
+        # The message omits the text, which may contain a password.
         hint = f"; for a file, sqlite:///{text}" if "@" not in text and ":" not in text else ""
         raise StoreError(
-            "the store's URL cannot be read: it should look like sqlite:///results.db or "
+            "the store's URL is invalid: it should look like sqlite:///results.db or "
             f"postgresql://user@host/database{hint}"
         ) from None
     if url.drivername not in _DRIVERS:
@@ -51,7 +51,7 @@ def read_url(text: str | None = None) -> URL:
 
 
 def shown(url: URL) -> str:
-    """The URL for people and messages: without any password, and as they would write it."""
+    """The URL for messages, without passwords and as users write it."""
     hidden = {name: "***" for name in _SECRET_OPTIONS if name in url.query}
     return url.set(drivername=url.get_backend_name()).update_query_dict(hidden).render_as_string(hide_password=True)
 
@@ -64,7 +64,7 @@ def sqlite_file(url: URL) -> Path | None:
 
 
 def file_beside(url: URL, name: str) -> Path:
-    """A file that belongs to the store: beside an SQLite file, else in the working folder under the server's name."""
+    """The path of a further file of the store: next to an SQLite file, or in the working folder for a server."""
     file = sqlite_file(url)
     if file is not None:
         return file.with_name(f"{file.name}.{quote(name, safe=' ')}")
@@ -73,10 +73,10 @@ def file_beside(url: URL, name: str) -> Path:
 
 
 def connect(url: URL) -> Database:
-    """The database of the URL, to which no connection is made yet.
+    """The database of a URL, without connecting yet.
 
-    SQLite commits with `synchronous=NORMAL`: what was acknowledged survives a killed process; a power cut may take the
-    last commits, but leaves a sound database, from which a sweep goes on.
+    SQLite commits with `synchronous=NORMAL`: commits survive a killed process; a power cut may lose the last ones but
+    leaves a consistent database, from which a sweep can be resumed.
     """
     json: dict[str, Any] = {"json_serializer": encoding.dumps, "json_deserializer": encoding.loads}
     if url.get_backend_name() == "sqlite":
@@ -108,22 +108,22 @@ def connect(url: URL) -> Database:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    # SQLAlchemy's recipe: the driver begins no transaction by itself, `_begin_sqlite` does.
+    # As SQLAlchemy recommends, `_begin_sqlite` begins transactions instead of the driver.
     connection.isolation_level = None
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=NORMAL")
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A read lock cannot be made a write lock while others write, so a writer asks for it at once.
+    # A read lock cannot be upgraded while another process writes, so a writer takes the write lock immediately.
     reading = connection.get_execution_options().get("reading", False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
 def complaint(error: BaseException, url: URL) -> str:
-    """What the driver said, in one line, without the SQL around it and without the password."""
-    said = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    line = " ".join(str(said).split()) or type(said).__name__
+    """The driver's error message in one line, without SQL and passwords."""
+    original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    line = " ".join(str(original).split()) or type(original).__name__
     values = [url.password, *(url.query.get(name) for name in _SECRET_OPTIONS)]
     for secret in (str(value) for value in values if value):
         line = line.replace(quote(secret, safe=""), "***").replace(secret, "***")
@@ -132,7 +132,7 @@ def complaint(error: BaseException, url: URL) -> str:
 
 @dataclass(frozen=True)
 class Database:
-    """An engine with the URL it came from."""
+    """An engine with its URL."""
 
     url: URL
     engine: Engine
@@ -152,24 +152,24 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only reads: on SQLite it waits for no writer."""
-        with self._told(), self.engine.execution_options(reading=True).begin() as connection:
+        """A transaction that only reads; on SQLite it does not wait for writers."""
+        with self._errors_translated(), self.engine.execution_options(reading=True).begin() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that writes: all of it or, after an exception, nothing."""
-        with self._told(), self.engine.begin() as connection:
+        """A transaction that writes; an exception rolls it back."""
+        with self._errors_translated(), self.engine.begin() as connection:
             yield connection
 
     def failure(self, error: BaseException) -> StoreError:
-        """The line for a person whose database did not do what it should."""
+        """A database error as a StoreError of one line."""
         return StoreError(f"store {self.shown!r}: {complaint(error, self.url)}")
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_translated(self) -> Iterator[None]:
         try:
             yield
         except SQLAlchemyError as error:
-            # The driver's own error is left out of the traceback: its text may hold the password.
+            # `from None` hides the driver's error, whose text may contain the password.
             raise self.failure(error) from None

@@ -1,6 +1,6 @@
-"""Values as the databases keep them: JSON in which NaN and the infinities survive, and arrays as compressed `.npy`.
+"""Encoding of values in the database: JSON that supports NaN and infinities, and arrays as compressed `.npy`.
 
-JSON has no NaN, and PostgreSQL refuses Python's way of writing one, so such a float is written `{"$float": "nan"}`.
+JSON has no NaN, and PostgreSQL rejects Python's notation for it, so such a float is written as `{"$float": "nan"}`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MARK = "$float"
 
 
 def dumps(value: Any) -> str:
-    """`value` as JSON text; numpy's numbers and arrays are plain numbers and lists in it."""
+    """Encode a value as JSON text; NumPy's numbers and arrays become plain numbers and lists."""
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
     except ValueError:
@@ -29,7 +29,7 @@ def dumps(value: Any) -> str:
 
 
 def loads(text: str | bytes) -> Any:
-    """What `dumps` was given."""
+    """Decode the text of `dumps`."""
     marked = _MARK in text if isinstance(text, str) else _MARK.encode() in text
     return json.loads(text, object_hook=_unmarked) if marked else json.loads(text)
 
@@ -39,7 +39,7 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Mapping):
         return dict(value)
-    raise StoreError(f"a {type(value).__name__} cannot be kept as JSON: {str(value)[:80]!r}")
+    raise StoreError(f"a {type(value).__name__} cannot be stored as JSON: {str(value)[:80]!r}")
 
 
 def _marked(value: Any) -> Any:
@@ -59,27 +59,27 @@ def _unmarked(value: dict[str, Any]) -> Any:
 
 
 def text(value: str | None) -> str | None:
-    """Text that both databases take: PostgreSQL has no NUL and neither has half a surrogate pair."""
+    """Replace characters that a database cannot store: NUL (PostgreSQL) and lone surrogates."""
     if value is None:
         return None
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
 
 
 def pack(array: npt.ArrayLike) -> bytes:
-    """An array as compressed `.npy` bytes; an array of objects is refused."""
-    import numpy as np
+    """Encode an array as compressed `.npy` bytes; raises StoreError for an array of objects."""
+    import numpy as np  # here, because commands that read no predictions do not need numpy
 
     buffer = io.BytesIO()
     try:
         np.save(buffer, np.asarray(array), allow_pickle=False)
     except ValueError as error:
-        raise StoreError(f"an array of objects cannot be kept as predictions ({error})") from error
+        raise StoreError(f"an array of objects cannot be stored as predictions ({error})") from error
     return zlib.compress(buffer.getvalue(), level=6)
 
 
 def unpack(content: bytes) -> npt.NDArray[Any]:
-    """The array that `pack` was given."""
-    import numpy as np
+    """Decode an array of `pack`."""
+    import numpy as np  # here, because commands that read no predictions do not need numpy
 
     try:
         array: npt.NDArray[Any] = np.load(io.BytesIO(zlib.decompress(content)), allow_pickle=False)

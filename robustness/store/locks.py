@@ -1,4 +1,4 @@
-"""One sweep at a time for a study: a lock that its holder's end, even by SIGKILL, always gives back."""
+"""The lock of a study, which allows one sweep at a time and is released when its process ends, even by SIGKILL."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from robustness.store.connection import Database, file_beside, sqlite_file
 
 @contextmanager
 def sweep_lock(database: Database, study: str) -> Iterator[None]:
-    """Holds the study's lock; raises StoreError at once if another process has it.
+    """Hold the study's lock; raises StoreError immediately if another process holds it.
 
-    SQLite: a lock file beside the database. PostgreSQL: an advisory lock of a connection of its own. In memory: none.
+    SQLite uses a lock file next to the database, PostgreSQL an advisory lock on a separate connection; a store in
+    memory needs none.
     """
     if database.dialect == "postgresql":
         with _advisory_lock(database, study):
@@ -33,7 +34,7 @@ def sweep_lock(database: Database, study: str) -> Iterator[None]:
 def _taken(database: Database, study: str) -> StoreError:
     return StoreError(
         f"another sweep of study {study!r} is running in store {database.shown!r}: wait for it or stop it; "
-        "`robustness status` shows how far it is"
+        "`robustness status` shows its progress"
     )
 
 
@@ -46,7 +47,7 @@ def _file_lock(database: Database, study: str) -> Iterator[None]:
     except Timeout:
         raise _taken(database, study) from None
     except OSError as error:
-        raise StoreError(f"cannot make the lock file {str(path)!r}: {error.strerror or error}") from error
+        raise StoreError(f"cannot create the lock file {str(path)!r}: {error.strerror or error}") from error
     try:
         yield
     finally:
@@ -70,6 +71,6 @@ def _advisory_lock(database: Database, study: str) -> Iterator[None]:
             raise _taken(database, study)
         yield
     finally:
-        # The server gives the lock back when its connection ends, so it is ended and not returned to the pool.
+        # The server releases the lock when the connection closes, so it must not return to the pool.
         connection.invalidate()
         connection.close()

@@ -1,4 +1,4 @@
-"""Where results come from: the versions of everything, the commit of the code, the hardware."""
+"""Provenance of results: package versions, the commit of the code, and the hardware."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any
 @cache
 def versions() -> dict[str, str]:
     """The version of Python and of every installed package."""
-    found = {distribution.name: distribution.version for distribution in metadata.distributions()}
-    return {"python": platform.python_version(), **dict(sorted(found.items(), key=lambda item: item[0].lower()))}
+    installed = {distribution.name: distribution.version for distribution in metadata.distributions()}
+    return {"python": platform.python_version(), **dict(sorted(installed.items(), key=lambda item: item[0].lower()))}
 
 
 def git_commit() -> str | None:
-    """The commit of the working folder or, where that is in no repository, of this package's own source.
+    """The commit of the working folder or, if that is not in a repository, of this package's source.
 
-    It ends in a `+` if files differ from it; None where neither is in a repository.
+    It ends in a `+` if there are uncommitted changes; None if neither folder is in a repository.
     """
     for folder in (Path.cwd(), Path(__file__).parent):
         commit = _git(folder, "rev-parse", "HEAD")
@@ -37,14 +37,14 @@ def _git(folder: Path, *words: str) -> str | None:
         return None
     command = [git, "-C", str(folder), *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
+    return finished.stdout.strip()
 
 
 def hardware() -> dict[str, Any]:
-    """The machine that registers a study: the system, its processors, memory and graphics cards."""
+    """The machine that registers a study: system, processor, memory and GPUs."""
     return {
         "system": platform.platform(),
         "machine": platform.machine(),
@@ -59,7 +59,7 @@ def hardware() -> dict[str, Any]:
 
 
 def _line(file: str, label: str) -> str | None:
-    """What stands behind `label:` in one of the system's own files."""
+    """The value of `label: value` in a file of the system."""
     try:
         lines = Path(file).read_text().splitlines()
     except OSError:

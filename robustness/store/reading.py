@@ -1,9 +1,9 @@
-"""A study as pandas frames, each read by one SQL statement.
+"""A study as pandas frames, each read with one SQL statement.
 
 `trials`: configuration, arm, replicate, one column for each hyperparameter, status, stage, run, metric, metric_epoch,
 seconds, attempts, started, ended, worker, device, error; a hyperparameter with such a name gets the prefix `hp_`.
 `epochs`: configuration, arm, replicate, epoch, pretraining, seconds, the usual measures (NaN where not measured), then
-every other measure; one that has the name of a column gets `measure_` before it.
+every other measure; one with the name of a column gets the prefix `measure_`.
 `curves`: configuration, arm, replicate, epoch, name, values (a list of floats).
 """
 
@@ -20,7 +20,7 @@ from sqlalchemy.types import NullType
 from robustness.store.schema import MEASURES, configurations, curves, epochs, trials
 
 CHUNK = 20_000
-"""Rows held as Python objects at a time."""
+"""The number of rows that are held as Python objects at a time."""
 
 _KEY = (trials.c.configuration, trials.c.arm, trials.c.replicate)
 _STATE = (
@@ -64,7 +64,7 @@ def epochs_frame(connection: Connection, study: int) -> pd.DataFrame:
     )
     names = [column.name for column in statement.selected_columns]
     parts = [_numbers(_spread(rows, names, "measures", "measure_")) for rows in _chunks(connection, statement)]
-    # A measure that a part has not got is not of the same type there, so it is given to each before they are joined.
+    # Concatenation would change the type of a measure that some parts lack, so all parts get the same columns first.
     columns = list(dict.fromkeys(name for part in parts for name in part.columns))
     return pd.concat([part.reindex(columns=columns) for part in parts], ignore_index=True)
 
@@ -82,36 +82,36 @@ def curves_frame(connection: Connection, study: int) -> pd.DataFrame:
 
 
 def _unconverted(column: Column[Any]) -> ColumnElement[Any]:
-    """The column without the conversion of each value: millions of them are made floats faster all at once."""
+    """The column without conversion of single values: converting millions of them at once is faster."""
     return column if column.name == "pretraining" else type_coerce(column, NullType()).label(column.name)
 
 
 def _chunks(connection: Connection, statement: Select[Any]) -> Iterable[Sequence[Sequence[Any]]]:
-    """The rows in parts; one empty part if there are none."""
-    found = False
-    for part in connection.execute(statement.execution_options(yield_per=CHUNK)).partitions():
-        found = True
-        yield part
-    if not found:
+    """The rows in chunks; a single empty chunk if there are none."""
+    empty = True
+    for chunk in connection.execute(statement.execution_options(yield_per=CHUNK)).partitions():
+        empty = False
+        yield chunk
+    if empty:
         yield []
 
 
 def _spread(rows: Sequence[Sequence[Any]], names: Sequence[str], packed: str, prefix: str) -> pd.DataFrame:
-    """A frame of the rows in which the mappings of column `packed`, the last, have become columns of their own."""
+    """A frame of the rows with a column for each key of the mappings in `packed`, the last column."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     frame = pd.DataFrame(dict(zip(names[:-1], map(list, columns[:-1]), strict=True)))
     if not any(columns[names.index(packed)]):
         return frame
     mappings: list[Mapping[str, Any]] = [mapping or {} for mapping in columns[names.index(packed)]]
-    found = dict.fromkeys(name for mapping in mappings for name in mapping)
+    keys = dict.fromkeys(name for mapping in mappings for name in mapping)
     extra = {
         f"{prefix}{name}" if name in names else name: [mapping.get(name, np.nan) for mapping in mappings]
-        for name in found
+        for name in keys
     }
     return frame.assign(**{name: pd.Series(values, index=frame.index) for name, values in extra.items()})
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame of epochs with a float column for each measure, also where none was taken."""
+    """The frame of epochs with all measures as floats, NaN where they are missing."""
     exact = {"configuration": "int64", "arm": "str", "replicate": "int64", "epoch": "int64", "pretraining": "bool"}
     return frame.astype({name: exact.get(name, "float64") for name in frame.columns})

@@ -1,4 +1,4 @@
-"""Writing a study and its plan into the store before anything runs: new, the same again, or extended."""
+"""Registering a study and its plan before anything runs; a known study may be the same or extended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CURVES_NOTE = "keeps_curves"
 
 
 class StudyLike(Protocol):
-    """What the store needs of a `robustness.study.study.Study`."""
+    """The part of `robustness.study.study.Study` that the store uses."""
 
     @property
     def name(self) -> str: ...
@@ -36,30 +36,30 @@ class StudyLike(Protocol):
 
 
 class PlanLike(Protocol):
-    """What the store needs of a `robustness.sweep.plan.Plan`: the trials, in running order."""
+    """The part of `robustness.sweep.plan.Plan` that the store uses: the trials in running order."""
 
     @property
     def trials(self) -> Sequence[Trial]: ...
 
 
 def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
-    """Write what the store lacks of the study; raises StoreError if it holds another study of that name."""
+    """Add the study and its trials to the store; raises StoreError if it holds a different study of that name."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('robustness register'))"))
     document = encoding.loads(encoding.dumps(study.document()))
-    found = connection.execute(
+    stored = connection.execute(
         select(studies.c.id, studies.c.hash, studies.c.document).where(studies.c.name == study.name)
     ).one_or_none()
-    if found is None:
+    if stored is None:
         row = _insert(connection, study, document)
     else:
-        row = found.id
-        if found.hash != study.hash:
-            _refuse_other(study.name, found.document, document)
-        if found.document != document or found.hash != study.hash:
+        row = stored.id
+        if stored.hash != study.hash:
+            _refuse_different(study.name, stored.document, document)
+        if stored.document != document or stored.hash != study.hash:
             connection.execute(update(studies).where(studies.c.id == row).values(document=document, hash=study.hash))
     if study.keeps_curves:
-        # The report must know without importing the study's code.
+        # The report needs to know this without importing the trainable.
         note = {"study": row, "name": CURVES_NOTE, "content": True}
         connection.execute(upsert(connection.dialect.name, notes), note)
     add_trials(connection, row, study.name, plan.trials, first=0)
@@ -83,31 +83,31 @@ def _insert(connection: Connection, study: StudyLike, document: Mapping[str, Any
     return int(row)
 
 
-def _refuse_other(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+def _refuse_different(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     if extends(old, new):
         return
-    found = differences(old, new)
-    more = f"; and {len(found) - SHOWN_DIFFERENCES} more" if len(found) > SHOWN_DIFFERENCES else ""
+    changes = differences(old, new)
+    more = f"; and {len(changes) - SHOWN_DIFFERENCES} more" if len(changes) > SHOWN_DIFFERENCES else ""
     raise StoreError(
-        f"study {name!r} is in the store with other content, so its results would not belong together: "
-        f"{'; '.join(found[:SHOWN_DIFFERENCES])}{more} (give the study another name, or use another store)"
+        f"study {name!r} is in the store with different content, so its results cannot be combined: "
+        f"{'; '.join(changes[:SHOWN_DIFFERENCES])}{more} (rename the study or use another store)"
     )
 
 
 def next_position(connection: Connection, study: int) -> int:
-    """The first position in the study's running order that no trial has."""
+    """The next free position in the study's running order."""
     last = connection.scalar(select(func.max(trials.c.position)).where(trials.c.study == study))
     return 0 if last is None else last + 1
 
 
 def next_configuration(connection: Connection, study: int) -> int:
-    """The lowest number above those of the study's configurations."""
+    """The next free number for a configuration of the study."""
     last = connection.scalar(select(func.max(configurations.c.number)).where(configurations.c.study == study))
     return 0 if last is None else last + 1
 
 
 def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Trial], first: int) -> None:
-    """Write the configurations and trials that the store lacks, in running order from position `first`."""
+    """Write new configurations and trials, in running order from position `first`."""
     plan = list(plan)
     drawn = {trial.configuration: dict(trial.hyperparameters) for trial in plan}
     known = select(configurations.c.number, configurations.c.hyperparameters).where(configurations.c.study == study)
@@ -115,8 +115,8 @@ def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Tri
     for number, values in drawn.items():
         if number in held and held[number] != encoding.loads(encoding.dumps(values)):
             raise StoreError(
-                f"study {name!r}: configuration {number} is {held[number]} in the store, and {values} in the plan, "
-                "which must keep the configurations it has"
+                f"study {name!r}: configuration {number} is {held[number]} in the store, and {values} in the plan; "
+                "stored configurations must not change"
             )
     _insert_rows(
         connection,
@@ -128,13 +128,13 @@ def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Tri
         ],
     )
     columns = (trials.c.configuration, trials.c.arm, trials.c.replicate, trials.c.id, trials.c.position)
-    there = {
+    stored = {
         TrialKey(*key): (row, position)
         for *key, row, position in connection.execute(select(*columns).where(trials.c.study == study))
     }
     new, moved = [], []
     for position, trial in enumerate(plan, start=first):
-        if trial.key not in there:
+        if trial.key not in stored:
             new.append(
                 {
                     "study": study,
@@ -146,8 +146,8 @@ def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Tri
                     "attempts": 0,
                 }
             )
-        elif there[trial.key][1] != position:
-            moved.append({"row": there[trial.key][0], "new_position": position})
+        elif stored[trial.key][1] != position:
+            moved.append({"row": stored[trial.key][0], "new_position": position})
     _insert_rows(connection, trials, new)
     if moved:
         connection.execute(

@@ -1,6 +1,6 @@
 """The tables. Their names begin with `robustness_`, since Optuna keeps `studies` and `trials` in the same database.
 
-Times are seconds since 1970 (UTC). A foreign key to a trial or study goes with it when it is deleted.
+Times are seconds since 1970 (UTC). Deleting a study or trial deletes the rows that refer to it.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ metadata = MetaData(
 
 
 class Number(TypeDecorator[float]):
-    """A double that may be NaN, of which SQLite would make a NULL: there it is the text `NaN`, above every number."""
+    """A double that may be NaN. SQLite turns NaN into NULL, so there it is stored as the text `NaN`."""
 
     impl = Double
     cache_ok = True
 
     def bind_processor(self, dialect: Dialect) -> Callable[[Any], Any] | None:
-        # Not `process_bind_param`: what that gives, the type below would make a float again.
+        # Not `process_bind_param`, because the underlying type would convert its result back to a float.
         return _to_sqlite if dialect.name == "sqlite" else super().bind_processor(dialect)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
@@ -73,14 +73,14 @@ studies = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", String(200), nullable=False, unique=True),
-    Column("document", JSON, nullable=False, doc="the whole study file, defaults filled in"),
+    Column("document", JSON, nullable=False, doc="the study file with all defaults"),
     Column("hash", String(128), nullable=False, doc="of the document"),
-    Column("seed", JSON, doc="from which every random stream is derived; JSON, for a seed may exceed 64 bits"),
-    Column("versions", JSON, nullable=False, doc="of Python and every package that decides a result"),
+    Column("seed", JSON, doc="seed of all random streams; JSON, since it may exceed 64 bits"),
+    Column("versions", JSON, nullable=False, doc="of Python and all installed packages"),
     Column(
         "git_commit",
         String(80),
-        doc="of the working folder or this source; ends in `+` if files differ from it",
+        doc="of the working folder or this source; ends in `+` if there are uncommitted changes",
     ),
     Column("hardware", JSON, nullable=False),
     Column("created", Double, nullable=False),
@@ -107,13 +107,13 @@ trials = Table(
     Column("run", Integer, doc="run of the arm's search, from 0: its own, or the one behind a final model"),
     Column("status", String(20), nullable=False),
     Column("attempts", Integer, nullable=False),
-    Column("started", Double, doc="when the last attempt began"),
+    Column("started", Double, doc="start of the last attempt"),
     Column("ended", Double),
-    Column("seconds", Number, doc="that the trial took, as its executor counts them"),
+    Column("seconds", Number, doc="duration, measured by the executor"),
     Column("worker", Text),
     Column("device", Text),
     Column("error", Text),
-    Column("metric", Number, doc="the study's measure at the epoch by which the trial is judged"),
+    Column("metric", Number, doc="the study's metric at the epoch that judges the trial"),
     Column("metric_epoch", Integer),
     UniqueConstraint("study", "configuration", "arm", "replicate"),
     ForeignKeyConstraint(
@@ -140,7 +140,7 @@ MEASURES = (
     "sigma_high",
     "gradient_sd",
 )
-"""The usual measures, each a column of `epochs`; any other is in its column `measures`."""
+"""The usual measures, each with a column in `epochs`; all others share the column `measures`."""
 
 epochs = Table(
     "robustness_epochs",
@@ -150,7 +150,7 @@ epochs = Table(
     Column("pretraining", Boolean, nullable=False),
     Column("seconds", Number, nullable=False),
     *(Column(name, Number) for name in MEASURES),
-    Column("measures", JSON(none_as_null=True), doc="what has no column of its own"),
+    Column("measures", JSON(none_as_null=True), doc="measures without a column"),
 )
 
 curves = Table(

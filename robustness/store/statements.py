@@ -15,7 +15,7 @@ from robustness.trial import PENDING, Status, TrialKey
 
 
 def upsert(dialect: str, table: Table) -> Insert:
-    """An insert of whole rows that replaces the row of the same primary key."""
+    """An insert of whole rows that replaces rows with the same primary key."""
     insert: Any = importlib.import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     keys = [column.name for column in table.primary_key]
     values = {column.name: insert.excluded[column.name] for column in table.c if column.name not in keys}
@@ -24,7 +24,7 @@ def upsert(dialect: str, table: Table) -> Insert:
 
 
 def save(connection: Connection, buffer: Buffer, ids: Mapping[TrialKey, int]) -> None:
-    """Write the buffer within the caller's transaction; `ids` has the row of every trial in it."""
+    """Write the buffer in the caller's transaction; `ids` maps each trial to its row."""
     _save_started(connection, [(ids[key], record) for key, record in buffer.started.items()])
     rows = [(ids[key], record) for (key, _), record in buffer.epochs.items()]
     _put(connection, epochs, [_epoch_row(trial, record) for trial, record in rows])
@@ -41,12 +41,12 @@ def save(connection: Connection, buffer: Buffer, ids: Mapping[TrialKey, int]) ->
 
 
 def reopen(connection: Connection, study: int, statuses: Collection[Status]) -> int:
-    """Plan the trials once more that ended so, without what they left; gives their number."""
+    """Reset trials with these statuses to planned, delete their results, and return their number."""
     chosen = (trials.c.study == study) & trials.c.status.in_(statuses)
     for table in (epochs, curves, predictions):
         connection.execute(delete(table).where(table.c.trial.in_(select(trials.c.id).where(chosen))))
-    forgotten = dict.fromkeys(("started", "ended", "seconds", "worker", "device", "error", "metric", "metric_epoch"))
-    return connection.execute(update(trials).where(chosen).values(status="planned", attempts=0, **forgotten)).rowcount
+    cleared = dict.fromkeys(("started", "ended", "seconds", "worker", "device", "error", "metric", "metric_epoch"))
+    return connection.execute(update(trials).where(chosen).values(status="planned", attempts=0, **cleared)).rowcount
 
 
 def _put(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
@@ -97,7 +97,7 @@ def _save_ended(connection: Connection, records: list[tuple[int, Record]]) -> No
 
 
 def _update_open(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Change trials that have not ended, row by row; every row has the same keys."""
+    """Update trials that have not ended; all rows have the same keys."""
     if rows:
         changes: dict[str, Any] = {name: bindparam(f"new_{name}") for name in rows[0] if name != "of_trial"}
         named = [{name if name == "of_trial" else f"new_{name}": row[name] for name in row} for row in rows]
@@ -105,7 +105,7 @@ def _update_open(connection: Connection, rows: list[dict[str, Any]]) -> None:
 
 
 def _is_open() -> ColumnElement[bool]:
-    # An `IN` would be shorter, but is not for statements that run for many rows at once.
+    # Not `IN`, whose expanding parameters cannot be used in a statement that is executed for many rows.
     return (trials.c.id == bindparam("of_trial")) & or_(*(trials.c.status == status for status in PENDING))
 
 

@@ -16,14 +16,14 @@ from robustness.store.study_store import StudyStore
 
 
 class Store:
-    """A database of studies; close it, or use it as a context."""
+    """A database of studies; close it, or use it as a context manager."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     @property
     def url(self) -> str:
-        """Where the store is, without any password."""
+        """The URL of the store without passwords."""
         return self._database.shown
 
     def __repr__(self) -> str:
@@ -49,17 +49,17 @@ class Store:
     def study(self, name: str) -> StudyStore:
         """The study of that name; raises StoreError if the store has none."""
         with self._database.read() as connection:
-            found = connection.execute(select(studies.c.id, studies.c.created).where(studies.c.name == name)).first()
-        if found is None:
+            row = connection.execute(select(studies.c.id, studies.c.created).where(studies.c.name == name)).first()
+        if row is None:
             names = self.names()
-            why = unknown_name("study", name, names) if names else f"unknown study {name!r}: it holds none yet"
-            raise StoreError(f"store {self.url!r}: {why}")
-        return StudyStore(self._database, found.id, name, found.created)
+            reason = unknown_name("study", name, names) if names else f"unknown study {name!r}: the store is empty"
+            raise StoreError(f"store {self.url!r}: {reason}")
+        return StudyStore(self._database, row.id, name, row.created)
 
     def register(self, study: registering.StudyLike, plan: registering.PlanLike) -> StudyStore:
-        """Write the study and its plan, or what is new of them, and take in what a sweep had to leave in a file.
+        """Add a study and its plan to the store, and save the results of an earlier outage.
 
-        Raises StoreError, with the list of differences, if the store holds another study of that name.
+        Raises StoreError with the list of differences if the store holds a different study of that name.
         """
         with self._database.write() as connection:
             registering.register(connection, study, plan)
@@ -70,15 +70,15 @@ class Store:
 
 
 def open_store(url: str | None = None, create: bool = True) -> Store:
-    """The store at `url` (default: ROBUSTNESS_STORE, or `sqlite:///robustness.db`), its schema brought up to date.
+    """Open the store at `url` (default: ROBUSTNESS_STORE or `sqlite:///robustness.db`) and upgrade its schema.
 
-    With `create=False` a store that does not exist is an error, and nothing is made.
+    With `create=False` a store that does not exist raises StoreError.
     """
-    place = read_url(url)
-    _check_file(place, create)
-    database = connect(place)
+    location = read_url(url)
+    _check_file(location, create)
+    database = connect(location)
     try:
-        _bring_up_to_date(database, create)
+        _upgrade(database, create)
     except BaseException:
         database.engine.dispose()
         raise
@@ -94,17 +94,17 @@ def _check_file(url: URL, create: bool) -> None:
     if file.is_dir():
         raise StoreError(f"store {shown(url)!r}: {str(file)!r} is a folder, not a database file")
     if not create and not file.exists():
-        raise StoreError(f"store {shown(url)!r} does not exist; a sweep makes it")
+        raise StoreError(f"store {shown(url)!r} does not exist; a sweep creates it")
 
 
-def _bring_up_to_date(database: Database, create: bool) -> None:
+def _upgrade(database: Database, create: bool) -> None:
     with database.read() as connection:
-        found = migrations.version(connection)
-    migrations.refuse_newer(found, database.shown)
-    if found == migrations.REVISIONS[-1]:
+        version = migrations.version(connection)
+    migrations.refuse_newer(version, database.shown)
+    if version == migrations.REVISIONS[-1]:
         return
-    if found is None and not create:
-        raise StoreError(f"store {database.shown!r} holds no studies; a sweep writes them")
+    if version is None and not create:
+        raise StoreError(f"store {database.shown!r} holds no studies; a sweep adds them")
     if sqlite_file(database.url) is not None:
         _use_write_ahead_log(database)
     with database.write() as connection:
@@ -112,7 +112,7 @@ def _bring_up_to_date(database: Database, create: bool) -> None:
 
 
 def _use_write_ahead_log(database: Database) -> None:
-    """Readers and a writer get on at once from here on: the file remembers it."""
+    """Let readers and a writer work at the same time; the setting is stored in the file."""
     connection = database.engine.raw_connection()
     try:
         deadline = time.monotonic() + BUSY_SECONDS
@@ -121,7 +121,7 @@ def _use_write_ahead_log(database: Database) -> None:
                 connection.cursor().execute("PRAGMA journal_mode=WAL")
                 return
             except sqlite3.OperationalError as error:
-                # For this one statement SQLite does not wait by itself when another process is just doing the same.
+                # For this statement SQLite does not wait for another process that executes it, too.
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise database.failure(error) from None
                 time.sleep(0.05)

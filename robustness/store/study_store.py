@@ -1,4 +1,4 @@
-"""One study in the store: its states, frames, notes and predictions, its lock and its writer."""
+"""One study in the store: its trials, frames, notes and predictions, its lock and its writer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StoredTrial(NamedTuple):
 
 
 class StudyStore:
-    """A study that the store holds; made by `Store.study` and `Store.register`."""
+    """A study in the store, returned by `Store.study` and `Store.register`."""
 
     def __init__(self, database: Database, row: int, name: str, created: float) -> None:
         self.name = name
@@ -49,7 +49,7 @@ class StudyStore:
         return f"StudyStore({self.name!r} in {self._database.shown!r})"
 
     def document(self) -> dict[str, Any]:
-        """The whole study file as it was registered last, defaults filled in."""
+        """The study file with all defaults, as last registered."""
         document: dict[str, Any] = self._study_value("document")
         return document
 
@@ -59,21 +59,21 @@ class StudyStore:
         return {name: self._study_value(name) for name in names}
 
     def trials(self) -> pd.DataFrame:
-        """A row for each trial, in the plan's order (columns: `robustness.store.reading`)."""
+        """One row for each trial, in the plan's order (columns: `robustness.store.reading`)."""
         from robustness.store.reading import trials_frame
 
         with self._database.read() as connection:
             return trials_frame(connection, self._row)
 
     def epochs(self) -> pd.DataFrame:
-        """A row for each epoch of each trial (columns: `robustness.store.reading`)."""
+        """One row for each epoch of each trial (columns: `robustness.store.reading`)."""
         from robustness.store.reading import epochs_frame
 
         with self._database.read() as connection:
             return epochs_frame(connection, self._row)
 
     def curves(self) -> pd.DataFrame:
-        """A row for each curve that an epoch of a trial came with (columns: `robustness.store.reading`)."""
+        """One row for each curve of each epoch (columns: `robustness.store.reading`)."""
         from robustness.store.reading import curves_frame
 
         with self._database.read() as connection:
@@ -104,7 +104,7 @@ class StudyStore:
         return {row.number: row.hyperparameters for row in rows}
 
     def counts(self) -> dict[Status, int]:
-        """How many trials have each status that occurs."""
+        """The number of trials for each status that occurs."""
         statement = (
             select(trials.c.status, func.count().label("number"))
             .where(trials.c.study == self._row)
@@ -115,14 +115,14 @@ class StudyStore:
         return {row.status: row.number for row in rows}
 
     def seconds(self) -> dict[TrialKey, float]:
-        """How long each trial that has ended took, where that is known."""
+        """The duration of each ended trial, if it is known."""
         statement = self._of_trials(trials.c.seconds).where(trials.c.seconds.is_not(None))
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
         return {TrialKey(*key): seconds for *key, seconds in rows}
 
     def newest_epochs(self) -> dict[TrialKey, EpochResult]:
-        """The newest epoch of each trial that runs and has one, with what it measured."""
+        """The newest epoch of each running trial that has one."""
         newest = (
             select(epochs.c.trial, func.max(epochs.c.epoch).label("epoch"))
             .join(trials, trials.c.id == epochs.c.trial)
@@ -138,15 +138,15 @@ class StudyStore:
         )
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
-        found = {}
+        results = {}
         for configuration, arm, replicate, epoch, pretraining, seconds, other, *usual in rows:
             named = zip(MEASURES, usual, strict=True)
             measures = {name: value for name, value in named if value is not None} | (other or {})
-            found[TrialKey(configuration, arm, replicate)] = EpochResult(epoch, measures, pretraining, seconds)
-        return found
+            results[TrialKey(configuration, arm, replicate)] = EpochResult(epoch, measures, pretraining, seconds)
+        return results
 
     def values(self, measure: str) -> dict[TrialKey, dict[int, float]]:
-        """What every epoch that counts showed of one measure, by trial and epoch, where it is a finite number."""
+        """The finite values of a measure after pre-training, by trial and epoch."""
         column = epochs.c[measure] if measure in MEASURES else epochs.c.measures
         statement = (
             self._of_trials(epochs.c.epoch, column)
@@ -156,15 +156,15 @@ class StudyStore:
         )
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
-        found: dict[TrialKey, dict[int, float]] = {}
+        values: dict[TrialKey, dict[int, float]] = {}
         for configuration, arm, replicate, epoch, content in rows:
             value = content if measure in MEASURES else (content or {}).get(measure)
             if value is not None and math.isfinite(value):
-                found.setdefault(TrialKey(configuration, arm, replicate), {})[epoch] = value
-        return found
+                values.setdefault(TrialKey(configuration, arm, replicate), {})[epoch] = value
+        return values
 
     def add(self, further: Iterable[Trial]) -> None:
-        """Plan further trials behind those that are planned, for a study that draws as it goes."""
+        """Append trials to the plan, for a study whose trials are not all known at the start."""
         with self._database.write() as connection:
             first = next_position(connection, self._row)
             add_trials(connection, self._row, self.name, further, first)
@@ -175,7 +175,7 @@ class StudyStore:
             return next_configuration(connection, self._row)
 
     def reopen(self, statuses: Collection[Status]) -> int:
-        """Plan the trials once more that ended so, and forget what they left; gives their number.
+        """Reset trials with these statuses to planned, delete their results, and return their number.
 
         The caller holds the study's lock.
         """
@@ -183,26 +183,26 @@ class StudyStore:
             return reopen(connection, self._row, statuses)
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keeps a second sweep off the study; entering raises StoreError if there is one."""
+        """A lock against a second sweep of the study; entering raises StoreError if another process holds it."""
         return sweep_lock(self._database, self.name)
 
     def writer(self, **options: Any) -> Writer:
-        """A writer for a sweep of this study (options: `Writer`); it takes in what the last one could not save."""
+        """A writer for a sweep of this study (options: `Writer`); it first saves the results of an earlier outage."""
         head = {"study": self.name, "created": self._created}
         return Writer(self._database, self._row, head, **{"spill": self.spill, **options})
 
     @property
     def url(self) -> URL:
-        """Where the store is, with its password: not for a message."""
+        """The URL of the store including its password: not for messages."""
         return self._database.url
 
     @property
     def spill(self) -> Path:
-        """The file that keeps results through a long outage."""
+        """The file for results that could not be saved during a long outage."""
         return file_beside(self._database.url, f"{self.name}.unsaved.jsonl")
 
     def save_note(self, name: str, content: Any) -> None:
-        """Keep a small fact of the study, anything that JSON can hold, in place of an earlier one of that name."""
+        """Save a note of the study, any JSON value, replacing an earlier one of that name."""
         row = {"study": self._row, "name": name, "content": content}
         with self._database.write() as connection:
             connection.execute(upsert(self._database.dialect, notes), row)
@@ -216,9 +216,9 @@ class StudyStore:
     def save_predictions(
         self, key: TrialKey, split: str, arrays: Mapping[str, npt.ArrayLike], model: str = "final"
     ) -> None:
-        """Keep what a model of a trial predicts on a split, in place of what was kept before.
+        """Save the predictions of a trial's model for a split, replacing earlier ones.
 
-        `arrays` are named as the caller likes: `labels` [n], `patients` [n], `probabilities` [samples, n, classes], ...
+        `arrays` have any names: `labels` [n], `patients` [n], `probabilities` [samples, n, classes], ...
         """
         content = {name: encoding.pack(array) for name, array in arrays.items()}
         with self._database.write() as connection:
@@ -240,18 +240,18 @@ class StudyStore:
                 connection.execute(upsert(self._database.dialect, predictions), rows)
 
     def predictions(self, split: str, model: str = "final") -> dict[TrialKey, dict[str, npt.NDArray[Any]]]:
-        """The arrays that `save_predictions` kept of each trial for this split and model, in the plan's order."""
+        """The arrays saved by `save_predictions` for this split and model, by trial in the plan's order."""
         statement = (
             self._of_trials(predictions.c.name, predictions.c.content)
             .join(predictions, predictions.c.trial == trials.c.id)
             .where(predictions.c.split == split, predictions.c.model == model)
             .order_by(predictions.c.name)
         )
-        found: dict[TrialKey, dict[str, npt.NDArray[Any]]] = {}
+        arrays: dict[TrialKey, dict[str, npt.NDArray[Any]]] = {}
         with self._database.read() as connection:
             for *key, name, content in connection.execute(statement):
-                found.setdefault(TrialKey(*key), {})[name] = encoding.unpack(content)
-        return found
+                arrays.setdefault(TrialKey(*key), {})[name] = encoding.unpack(content)
+        return arrays
 
     def _of_trials(self, *columns: Any) -> Select[Any]:
         key = (trials.c.configuration, trials.c.arm, trials.c.replicate)

@@ -1,7 +1,7 @@
-"""The one writer of a sweep: it gathers results, writes them in batches, and waits out a database that is away.
+"""The writer of a sweep: it buffers results, writes them in batches, and survives outages of the database.
 
-A result is acknowledged when `flush` returns. Within an outage messages are gathered and the database is tried again
-with growing pauses; after `patience` seconds all that is unsaved goes to a file, which the next writer takes in.
+Results are saved when `flush` returns. During an outage the writer keeps buffering and retries with growing pauses;
+after `patience` seconds it writes unsaved results to a file, which the next writer loads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
 
 
 class Writer:
-    """Takes in what happens to the trials of one study; close it, or use it as a context."""
+    """Records the events of one study's trials; close it, or use it as a context manager."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Writer:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`study` is its row; `head` says in the spill file which study that is."""
+        """`study` is its row; `head` identifies the study in the spill file."""
         self.spill = spill
         self._database, self._study, self._head = database, study, head
         self._flush_every, self._flush_rows, self._patience = flush_every, flush_rows, patience
@@ -56,10 +56,10 @@ class Writer:
         self._pause = FIRST_PAUSE
         self._gave_up: StoreError | None = None
         self._read_trials()
-        self._take_in()
+        self._load_spill()
 
     def started(self, key: TrialKey, attempt: int = 1, worker: str | None = None, device: str | None = None) -> None:
-        """A trial starts; the epochs that an earlier attempt recorded are void."""
+        """A trial starts; the epochs of an earlier attempt are discarded."""
         record = {"attempt": attempt, "worker": worker, "device": device, "time": time.time()}
         with self._guard:
             if self._is_open(key):
@@ -67,7 +67,7 @@ class Writer:
                 self._flush_if_due()
 
     def epoch(self, key: TrialKey, result: EpochResult) -> None:
-        """A trial has done an epoch; of a trial that has ended, nothing is taken in any more."""
+        """A trial has completed an epoch; ignored if the trial has ended."""
         record = {
             "epoch": result.epoch,
             "pretraining": bool(result.pretraining),
@@ -91,9 +91,9 @@ class Writer:
         error: str | None = None,
         seconds: float | None = None,
     ) -> None:
-        """A trial has ended, which is final, and all that is buffered is written."""
+        """A trial has ended; later events for it are ignored, and the buffer is written."""
         if status not in ENDED:
-            raise StoreError(f"trial {key} cannot end as {status!r} (there are: {', '.join(sorted(ENDED))})")
+            raise StoreError(f"trial {key} cannot end as {status!r} (one of {', '.join(sorted(ENDED))})")
         record: Record = {
             "status": status,
             "metric": None if metric is None else float(metric),
@@ -109,7 +109,7 @@ class Writer:
                 self._flush_if_due(at_once=True)
 
     def flush(self) -> None:
-        """Return when all that was taken in is in the database; raises StoreError when that took too long."""
+        """Return when everything recorded is in the database; raises StoreError after too long an outage."""
         with self._guard:
             if self._gave_up is not None:
                 raise self._gave_up
@@ -121,7 +121,7 @@ class Writer:
                 raise
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the rest of the buffer."""
         if self._gave_up is None:
             self.flush()
 
@@ -134,7 +134,7 @@ class Writer:
         if error is None:
             self.close()
             return
-        # Something else ends the sweep: one more try, no waiting, and its own error is the one to be seen.
+        # Another error ends the sweep: try once more without waiting, and let that error propagate.
         with self._guard:
             try:
                 if self._gave_up is None and self._buffer and not self._write():
@@ -157,25 +157,24 @@ class Writer:
                 if status in ENDED:
                     self._ended.add(TrialKey(*key))
 
-    def _take_in(self) -> None:
-        """Save what an earlier writer had to leave in a file, then remove the file."""
+    def _load_spill(self) -> None:
+        """Save the results that an earlier writer left in its spill file, then remove the file."""
         if not self.spill.exists():
             return
-        left = read_spill(self.spill, self._head)
-        keys = {*left.started, *left.ended, *(key for key, _ in left.epochs)}
-        for key in keys:
+        buffer = read_spill(self.spill, self._head)
+        for key in {*buffer.started, *buffer.ended, *(key for key, _ in buffer.epochs)}:
             if not self._is_open(key):
-                left.started.pop(key, None)
-                left.ended.pop(key, None)
-                left.epochs = {of: record for of, record in left.epochs.items() if of[0] != key}
-        self._buffer = left
-        self._ended.update(left.ended)
+                buffer.started.pop(key, None)
+                buffer.ended.pop(key, None)
+                buffer.epochs = {of: record for of, record in buffer.epochs.items() if of[0] != key}
+        self._buffer = buffer
+        self._ended.update(buffer.ended)
         self.flush()
         self.spill.unlink(missing_ok=True)
 
     def _flush_if_due(self, at_once: bool = False) -> None:
         if self._gave_up is not None:
-            # The first message after the outage raised; later ones are kept as well, so that nothing is lost.
+            # The event that exhausted the patience raised; later events go to the file, too.
             self._write_spill()
             return
         now = self._clock()
@@ -187,7 +186,7 @@ class Writer:
             self._write()
 
     def _write(self) -> bool:
-        """Try once to write the buffer: True if it is in the database, False if it should be tried again later."""
+        """Try once to write the buffer; returns False if it should be retried later."""
         try:
             with self._database.engine.begin() as connection:
                 save(connection, self._buffer, self._ids)
@@ -195,7 +194,7 @@ class Writer:
             now = self._clock()
             self._away_since = now if self._away_since is None else self._away_since
             left = self._patience - (now - self._away_since)
-            if not _passes(error) or left <= 0:
+            if not _is_transient(error) or left <= 0:
                 raise self._give_up(error) from None
             self._retry_at = now + min(self._pause, left)
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
@@ -208,7 +207,7 @@ class Writer:
         self._write_spill()
         self._gave_up = StoreError(
             f"store {self._database.shown!r} cannot be written ({complaint(error, self._database.url)}); "
-            f"what is unsaved is kept in {str(self.spill)!r}, which the next run takes in"
+            f"unsaved results are in {str(self.spill)!r}, which the next run loads"
         )
         return self._gave_up
 
@@ -218,12 +217,12 @@ class Writer:
         except OSError as error:
             raise StoreError(
                 f"store {self._database.shown!r} cannot be written, and neither can {str(self.spill)!r} "
-                f"({error.strerror or error}): {len(self._buffer)} results are lost and will be computed again"
+                f"({error.strerror or error}): {len(self._buffer)} results are lost and will be recomputed"
             ) from error
 
 
-def _passes(error: SQLAlchemyError) -> bool:
-    """Whether the fault is of the kind that goes away: locked, restarting, unreachable, full."""
+def _is_transient(error: SQLAlchemyError) -> bool:
+    """Whether the error may go away: a database that is locked, restarting, unreachable or full."""
     if isinstance(error, (OperationalError, InterfaceError)):
         return True
     return isinstance(error, DBAPIError) and error.connection_invalidated
@@ -234,5 +233,5 @@ def _number(key: TrialKey, result: EpochResult, name: str, value: object) -> flo
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise StoreError(
-            f"trial {key}, epoch {result.epoch}: measure {name!r} is {str(value)[:40]!r}, which is no number"
+            f"trial {key}, epoch {result.epoch}: measure {name!r} is {str(value)[:40]!r}, which is not a number"
         ) from None

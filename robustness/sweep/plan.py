@@ -1,4 +1,4 @@
-"""The plan: every configuration and every trial of a study, before anything runs."""
+"""The plan of a sweep: all configurations and trials of a study."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 from robustness.errors import SearchSpaceError, StudyFileError
 from robustness.space.space import Configuration
 from robustness.study.study import Study
-from robustness.sweep.winners import to_follow
+from robustness.sweep.winners import count_further
 from robustness.trial import Trial, TrialKey
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep of a study runs."""
+    """The configurations and trials of a sweep."""
 
     study: str
     configurations: tuple[Configuration, ...]
-    """Numbered by their place, from 0; a study that is extended keeps those that it has."""
+    """Numbered by position, from 0; extending a study keeps the existing ones."""
     trials: tuple[Trial, ...]
-    """In running order: pairs together, and every configuration once before any is repeated."""
+    """In running order: paired trials together, and each configuration once before the next replicate."""
     space: int | None
-    """How many configurations the space has; None if it is continuous."""
+    """The number of configurations in the space; None if it is continuous."""
     allowed: int | None
-    """How many of them its condition leaves."""
+    """The number of configurations that the space's condition allows."""
     replicates: int = 1
-    """The most replicates that a trial can have, winners' further ones included."""
+    """The largest number of replicates of a configuration, including the further ones of winners."""
     winners: int = 0
-    """How many further trials follow for the winners, if every arm has one wherever it can."""
+    """The largest number of further trials of winners."""
 
     def trial(self, key: TrialKey) -> Trial:
-        """The trial of a key, which may be a winner's further one; raises StudyFileError if the study has none."""
+        """The trial of a key, including further trials of winners; raises StudyFileError if there is none."""
         first = self._by_key.get(key._replace(replicate=0))
         if first is None or not 0 <= key.replicate < self.replicates:
             raise StudyFileError(
@@ -64,7 +64,7 @@ class Plan:
 
 
 def make_plan(study: Study) -> Plan:
-    """Draw every configuration of a study; raises SearchSpaceError if the space has too few."""
+    """Draw the configurations of a study; raises SearchSpaceError if the space has too few."""
     sampling = study.sampling
     try:
         configurations = study.space.draw(sampling.strategy, sampling.configurations, sampling.seed)
@@ -99,5 +99,5 @@ def make_plan(study: Study) -> Plan:
         space,
         allowed,
         replicates=max(sampling.replicates, 0 if terms is None else terms.replicates),
-        winners=0 if terms is None else to_follow(terms, len(study.arms), configurations),
+        winners=0 if terms is None else count_further(terms, len(study.arms), configurations),
     )

@@ -142,10 +142,10 @@ class SweepProgress(Progress):
         if document.get("winners"):
             # They load pydantic, which would slow down `status` of all other studies.
             from robustness.study.sections import Winners
-            from robustness.sweep.winners import to_follow
+            from robustness.sweep.winners import count_further
 
             terms = Winners.model_validate(document["winners"])
-            progress.winners = to_follow(terms, len(document["arms"]), store.configurations().values())
+            progress.winners = count_further(terms, len(document["arms"]), store.configurations().values())
         for key, status, metric, *_ in store.results():
             progress.states[key] = status
             if status in ENDED:

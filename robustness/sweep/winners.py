@@ -1,17 +1,17 @@
-"""The best configuration of each arm, tuned on the first replicate and trained again on the others.
+"""Winners: the best configuration of each arm on the first replicate, trained on further replicates.
 
-Where a replicate is a split of the data, a study compares its configurations on the first split alone, and shows how
-the chosen ones do on the rest. A study file says so with one key:
+If replicates are splits of the data, all configurations are compared on the first split only, and the winners are
+evaluated on the others. The study file asks for this with one key:
 
     winners: {by: data_set, replicates: 20, fewer: {protein: 5}}
 
-`by` names the hyperparameter that each value of which has a winner of its own (left out, an arm has one in all);
-`replicates` counts the first one, on which the choice was made, and `fewer` gives the values that have less of them.
+An arm has a winner for each value of the hyperparameter `by`, or a single one without it. `replicates` includes the
+first replicate; `fewer` sets a smaller number for some values.
 
-    added = plan_winners(terms, plan, store)     after every trial of the plan has ended, and harmless before
+    added = plan_winners(terms, plan, store)     after every trial of the plan has ended; does nothing before
 
-Nothing here is random or depends on the order in which trials ended, so a resumed study chooses the same, unless
-`--retry` gave it other results.
+The choice does not depend on chance or on the order in which trials end, so a resumed study chooses the same winners
+unless `--retry` changed its results.
 """
 
 from __future__ import annotations
@@ -32,44 +32,44 @@ Value: TypeAlias = str | int | float | bool | None
 
 
 class Place(NamedTuple):
-    """What there is one winner of: an arm, and a value of the hyperparameter that the study chooses by."""
+    """An arm and a value of the hyperparameter `by`, which have one winner."""
 
     arm: str
     value: Value = None
 
 
 @dataclass(frozen=True)
-class Tried:
+class Candidate:
     """A trial that has ended."""
 
     key: TrialKey
     hyperparameters: Mapping[str, Any]
     metric: float | None
-    """The study's measure at the epoch that judges the trial; None or NaN if it has none. Higher is better."""
+    """The study's metric at the epoch that judges the trial, higher is better; None or NaN if it has none."""
 
 
-def choose(tried: Iterable[Tried], terms: Winners) -> dict[Place, TrialKey]:
-    """The trial of the first replicate with the highest metric, for each arm and value.
+def choose(candidates: Iterable[Candidate], terms: Winners) -> dict[Place, TrialKey]:
+    """The trial with the highest metric on the first replicate, for each place.
 
-    Of equal ones the lowest configuration wins. A place none of whose trials has a metric has no winner.
+    Among equals the lowest configuration wins. A place has no winner if none of its trials has a metric.
     """
-    best: dict[Place, Tried] = {}
-    for candidate in sorted(tried, key=lambda trial: trial.key):
+    best: dict[Place, Candidate] = {}
+    for candidate in sorted(candidates, key=lambda trial: trial.key):
         metric = candidate.metric
         if candidate.key.replicate != 0 or metric is None or math.isnan(metric):
             continue
         place = Place(candidate.key.arm, _value(candidate.hyperparameters, terms))
         holder = best.get(place)
-        # A holder always has a metric: it was a candidate before.
+        # The holder always has a metric, which the type does not say.
         if holder is None or holder.metric is None or metric > holder.metric:
             best[place] = candidate
     return {place: trial.key for place, trial in best.items()}
 
 
 def further_trials(trials: Sequence[Trial], winners: Mapping[Place, TrialKey], terms: Winners) -> tuple[Trial, ...]:
-    """The winners' trials on the replicates after the first, in running order: the arms of a split together.
+    """The trials of winners on replicates after the first, in running order: the arms of a replicate together.
 
-    `trials` are those of the plan; `winners` come from `choose`.
+    `trials` are those of the plan; `winners` is the result of `choose`.
     """
     by_key = {trial.key: trial for trial in trials}
     values = dict.fromkeys(_value(trial.hyperparameters, terms) for trial in trials)
@@ -83,29 +83,29 @@ def further_trials(trials: Sequence[Trial], winners: Mapping[Place, TrialKey], t
     )
 
 
-def to_follow(terms: Winners, arms: int, configurations: Iterable[Mapping[str, Any]]) -> int:
-    """How many further trials there will be, if every place has a winner."""
+def count_further(terms: Winners, arms: int, configurations: Iterable[Mapping[str, Any]]) -> int:
+    """The number of further trials if every place has a winner."""
     values = dict.fromkeys(_value(configuration, terms) for configuration in configurations)
     return arms * sum(terms.replicates_of(value) - 1 for value in values)
 
 
 def plan_winners(terms: Winners | None, plan: Plan, store: StudyStore) -> list[TrialKey]:
-    """Write the winners' further trials that the store lacks, and give them; nothing before all of the plan has ended.
+    """Add the missing further trials of winners to the store and return their keys; none before the plan has ended.
 
-    What the store holds decides, so a sweep that was killed at any moment chooses and plans the same.
+    The choice depends only on the store, so a sweep that was killed at any moment plans the same trials.
     """
     if terms is None:
         return []
     states = store.states()
     if any(states.get(trial.key) not in ENDED for trial in plan.trials):
         return []
-    drawn = store.configurations()
-    tried = [
-        Tried(trial.key, drawn[trial.key.configuration], trial.metric)
+    configurations = store.configurations()
+    candidates = [
+        Candidate(trial.key, configurations[trial.key.configuration], trial.metric)
         for trial in store.results()
         if trial.status in COUNTED
     ]
-    trials = further_trials(plan.trials, choose(tried, terms), terms)
+    trials = further_trials(plan.trials, choose(candidates, terms), terms)
     new = [trial for trial in trials if trial.key not in states]
     store.add(new)
     return [trial.key for trial in new]

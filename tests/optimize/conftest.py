@@ -1,4 +1,4 @@
-"""The databases of the store's tests, for the tests of Optuna's tables beside ours."""
+"""The databases of the store's tests, for tests of Optuna's tables in the same database."""
 
 from support.databases import store_url
 

@@ -1,4 +1,4 @@
-"""The search through the whole path on a known function: Branin's, scaled to learning rate and rho."""
+"""A complete search on a known function: Branin's, scaled to learning rate and rho."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def optimised(study: Study, store: Store, stop_after: int | None = None) -> dict[str, list[SearchRun]]:
-    """The runs of a search, or of as much of it as ends before `stop_after` runs have."""
+    """The runs of a search that is stopped after `stop_after` runs."""
     ended: list[SearchRun] = []
 
     class Counter:
@@ -102,7 +102,7 @@ def test_runs_that_diverge_or_do_not_fit_are_recorded_and_avoided(store: Store) 
     statuses = [run.status for run in runs]
     assert set(statuses) == {"finished", "diverged", "out_of_memory"}
     assert len(runs) == 14
-    # Over half of the space is at fault; what is proposed by the model falls into it less often than chance would.
+    # Over half of the space fails; the model proposes such configurations less often than random sampling would.
     assert statuses[7:].count("finished") >= 4
     frame = store.study("branin").trials()
     assert list(frame["status"]) == statuses

@@ -167,7 +167,7 @@ def test_accuracy_as_objective_selects_runs_and_epochs_and_both_measures_are_rec
     trained_ones = [key for key in frame.index if key in best.index and key[1] in ("radial", "deterministic")]
     assert len(trained_ones) == 9
     assert (frame.loc[trained_ones, "metric"] == best.loc[trained_ones]).all()
-    # The AUC would have judged otherwise.
+    # The AUC would have judged differently.
     assert (frame.loc[trained_ones, "metric"] != by_trial["validation_auc"].max().loc[trained_ones]).any()
     measures = final_measures(store)
     assert measures[["test_auc", "test_accuracy"]].notna().all(axis=None)

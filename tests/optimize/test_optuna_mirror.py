@@ -1,4 +1,4 @@
-"""Optuna's tables beside ours: neither gets in the other's way, and Optuna's dashboard shows the search."""
+"""Optuna's tables in our database: they do not interfere with ours, and Optuna's dashboard shows the search."""
 
 from __future__ import annotations
 

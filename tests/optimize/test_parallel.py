@@ -18,7 +18,7 @@ def test_several_workers_at_once_try_distinct_configurations_and_each_arm_gets_i
         registered = store.register(study, NOTHING)
         runs = search(study, registered, TuneExecutor(workers=3))
         assert set(registered.states().values()) == {"finished"}
-        # Once more, and nothing is left to do.
+        # A second search has nothing to do.
         assert search(study, registered, TuneExecutor(workers=3)) == runs
     for found in runs.values():
         assert [run.number for run in found] == list(range(6))

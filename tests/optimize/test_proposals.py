@@ -24,7 +24,7 @@ TREE = {
 
 
 def proposals(data: dict[str, Any], count: int, ended: int, **options: Any) -> list[SearchRun]:
-    """Runs of which the first `ended` are finished when the others are proposed, all at once."""
+    """Runs of which the first `ended` have finished; the others are proposed without waiting for results."""
     space = read_space(data, "space")
     runs: list[SearchRun] = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Pruning: runs that are behind are ended early, and the search comes to the same winner."""
+"""Pruning: bad runs are stopped early, and the search finds the same winner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What referral does to the AUC: nothing if the uncertainty knows nothing, and much if it knows all."""
+"""Referral improves the AUC only as far as the uncertainty predicts errors."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_a_search_begins_with_the_best_configurations_of_a_sweep(store: Store) -
     runs = search(study, registered, InlineExecutor(), starts=starts)["only"]
     assert [run.hyperparameters for run in runs[:2]] == best[:2]
     assert len(runs) == 4
-    # What was decided once stays, whatever becomes of the sweep.
+    # The choice stays, even if the sweep changes.
     assert warm_starts(study, registered, store) == starts
 
 

@@ -1,4 +1,4 @@
-"""Stores for the tests of the store, and a database that is away for a while."""
+"""Stores for the tests of the store, and a database with an outage."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def store(store_url: str) -> Iterator[Store]:
 
 @pytest.fixture
 def sample(store: Store) -> StudyStore:
-    """A study of three configurations and two arms, of which nothing has run."""
+    """A study of three configurations and two arms that has not started."""
     study = SampleStudy()
     return store.register(study, plan_of(study))
 
 
 @pytest.fixture
 def outage(store_url: str) -> Callable[[], AbstractContextManager[None]]:
-    """A context within which the database cannot be written: locked by another process, or shut."""
+    """A context in which the database cannot be written: locked by another process, or shut down."""
     name = make_url(store_url).database
 
     @contextmanager

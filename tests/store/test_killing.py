@@ -20,7 +20,7 @@ KILLS = 20
 
 
 def write_until_killed(url: str, lines: int, turns: int) -> list[list[str]]:
-    """What a writer acknowledged before SIGKILL, which comes `turns` rounds of a loop after so many lines."""
+    """The lines that a writer acknowledged before SIGKILL, sent `turns` loops after the given line."""
     environment = {**os.environ, "PYTHONPATH": str(Path(robustness.__file__).parents[1])}
     command = [sys.executable, kill_writer.__file__, url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as child:
@@ -32,7 +32,7 @@ def write_until_killed(url: str, lines: int, turns: int) -> list[list[str]]:
         said += child.stdout.readlines()
         child.wait()
     assert all(said[:lines]), "the writer ended before it was killed"
-    # The last line may be cut short: what is not wholly said is not acknowledged.
+    # An incomplete last line does not acknowledge anything.
     return [line.split() for line in said if line.endswith("\n")]
 
 
@@ -54,7 +54,7 @@ def test_a_writer_killed_twenty_times_loses_nothing_that_it_acknowledged(store_u
         counts = frame.groupby("configuration")["epoch"].agg(["count", "max"])
         for number, last in written.items():
             assert counts.loc[number, "count"] >= last
-        # A flush is there as a whole or not at all, and epochs have no gaps.
+        # A flush is stored completely or not at all, and epochs have no gaps.
         assert (counts["count"] == counts["max"]).all()
         assert (counts["count"] % kill_writer.BATCH == 0).all()
         assert (frame["nll"] == frame["epoch"] / 8).all()

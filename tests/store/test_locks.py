@@ -27,7 +27,7 @@ def test_a_second_sweep_of_a_study_is_told_and_leaves(sample: StudyStore, store:
             other.study("sample").lock(),
         ):
             pass
-        # A different study of the same store is nobody's concern.
+        # A different study in the same store is not locked.
         free = replace(SampleStudy(), name="other")
         with other.register(free, plan_of(free)).lock():
             pass
@@ -51,7 +51,7 @@ def test_the_lock_of_a_killed_sweep_is_free(sample: StudyStore, store_url: str) 
 
 
 def _lock_within(study: StudyStore, seconds: float) -> None:
-    """Take the lock, which a server gives back only when it has noticed that its client is gone."""
+    """Take the lock, which a server releases only after noticing that its client is gone."""
     import time
 
     deadline = time.monotonic() + seconds

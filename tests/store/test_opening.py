@@ -128,7 +128,7 @@ def test_stages_and_runs_come_from_the_packed_numbers_of_earlier_searches(store_
 def test_a_failed_migration_leaves_the_old_store_as_it_was(tmp_path: Path) -> None:
     file = shutil.copy(FIRST_SCHEMA, tmp_path / "old.db")
     with closing(sqlite3.connect(file)) as plain:
-        # The second table of the second revision is in its way.
+        # The second revision fails at its second table, which already exists.
         plain.execute("CREATE TABLE robustness_predictions (x)")
     with pytest.raises(StoreError, match="robustness_predictions"):
         open_store(f"sqlite:///{file}")
@@ -200,7 +200,7 @@ def test_a_store_in_memory_works_and_needs_no_lock() -> None:
         ("sqlite:///no/such/folder/x.db", "folder 'no/such/folder' does not exist"),
         ("sqlite:///.", "is a folder"),
         ("sqlite://results.db", "sqlite:///results.db"),
-        ("postgresql://somebody@host:port/x", "cannot be read"),
+        ("postgresql://somebody@host:port/x", "is invalid"),
     ],
 )
 def test_a_bad_url_gets_one_line(url: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

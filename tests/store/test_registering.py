@@ -70,7 +70,7 @@ def test_an_extended_study_keeps_its_results_and_takes_the_new_order(
 
 def test_other_content_under_the_same_name_is_refused_with_the_differences(store: Store, sample: StudyStore) -> None:
     other = SampleStudy(extra={"training": {"epochs": 5}})
-    with pytest.raises(StoreError, match=r"study 'sample' is in the store with other content.*training") as refusal:
+    with pytest.raises(StoreError, match=r"study 'sample' is in the store with different content.*training") as refusal:
         store.register(other, plan_of(other))
     assert "\n" not in str(refusal.value)
     assert sample.document() == SampleStudy().document()
@@ -146,7 +146,7 @@ def test_a_key_is_the_trial_whatever_its_arm_is_called(store: Store) -> None:
 
 
 def commit(folder: Path) -> str:
-    """Make a repository with one commit, and give the commit."""
+    """Create a repository with one commit and return the commit."""
     (folder / "file.txt").write_text("first")
     me = ["-c", "user.name=A", "-c", "user.email=a@b"]
     for words in (["init", "--quiet"], ["add", "."], [*me, "commit", "--quiet", "--message", "first"]):

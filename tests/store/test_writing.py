@@ -20,7 +20,7 @@ Outage = Callable[[], AbstractContextManager[None]]
 
 
 class FakeTime:
-    """A clock that only sleeping moves; `on_sleep` is what happens in the world meanwhile."""
+    """A clock that only sleeping advances; `on_sleep` is called meanwhile."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -245,7 +245,7 @@ def test_a_short_outage_is_waited_out(sample: StudyStore, outage: Outage) -> Non
         writer.flush()
         away.enter_context(outage())
         writer.epoch(RADIAL, epoch(1))
-        # What comes in meanwhile is gathered and does not raise.
+        # Events during the outage are buffered and do not raise.
         writer.ended(RADIAL, "finished", 0.5, 1)
         time.on_sleep[3] = away.close
         writer.flush()
@@ -273,10 +273,10 @@ def test_a_long_outage_ends_in_a_file_that_the_next_writer_takes_in(sample: Stud
     with sample.writer(patience=20, clock=time.clock, sleep=time.sleep, flush_every=1e9) as writer, outage():
         writer.started(RADIAL, 1, "worker", "cpu")
         writer.epoch(RADIAL, EpochResult(1, values, curves={"steps": [math.inf, 2.0]}))
-        with pytest.raises(StoreError, match=r"what is unsaved is kept in .*unsaved.jsonl"):
+        with pytest.raises(StoreError, match=r"unsaved results are in .*unsaved.jsonl"):
             writer.flush()
         assert sum(time.pauses) == pytest.approx(20)
-        # A result that comes in after that is kept as well.
+        # A later result goes to the file as well.
         writer.ended(RADIAL, "finished", 0.5, 1)
     assert sample.spill.exists()
     assert sample.epochs().empty
@@ -348,6 +348,6 @@ def test_a_fault_that_will_not_pass_is_not_waited_for(store: Store, sample: Stud
         writer.epoch(RADIAL, epoch(1))
         with store._database.write() as connection:
             connection.execute(text("DELETE FROM robustness_studies"))
-        with pytest.raises(StoreError, match="kept in"):
+        with pytest.raises(StoreError, match="unsaved results are in"):
             writer.flush()
     assert sample.spill.exists()

@@ -1,4 +1,4 @@
-"""Optimised studies with made-up runs and predictions, written through the real store and without any training.
+"""Optimised studies with made-up runs and predictions, written to a real store without training.
 
 with open_store(url) as store:
     study_store = fill_search(store, made_search())      # two arms, four runs each, two final models each
@@ -23,7 +23,7 @@ TASK = {"name": "synthetic_fundus", "image_size": 16, "train": 4, "validation": 
 PAPER = {"mfvi": [0.636, 0.635, 0.635, 0.626], "radial": [0.943, 0.953, 0.961, 0.968]}
 
 Scores = Callable[[str, int], tuple[Status, Sequence[float]]]
-"""From an arm and the number of a run, from 0, to how it ended and the validation AUC of its epochs."""
+"""The status and the validation AUC of each epoch for a run, from 0, of an arm."""
 
 
 def made_search(name: str = "made", **changes: Any) -> Study:
@@ -57,7 +57,7 @@ def rising(arm: str, number: int) -> tuple[Status, Sequence[float]]:
 def made_predictions(
     arm: str, replicate: int, pictures: int = 60, draws: int = 4, skill: float | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Predictions [draws, pictures, 2], right the more often the higher `skill`; two pictures of each patient."""
+    """Predictions [draws, pictures, 2] that are more accurate with a higher `skill`; two pictures of each patient."""
     rng = np.random.default_rng([len(arm), ord(arm[0]), replicate])
     labels = np.random.default_rng(7).integers(0, 2, pictures)
     push = {"radial": 1.4, "mfvi": 0.6}.get(arm, 1.0) if skill is None else skill
@@ -76,7 +76,7 @@ def fill_search(
     runs: Mapping[str, int] | None = None,
     predictions: Callable[[str, int], Mapping[str, NDArray[Any]] | None] = made_predictions,
 ) -> StudyStore:
-    """Register a study and write its runs (`runs` of each arm, or all of them), final models and ensembles."""
+    """Register a study and write its runs (all, or the first `runs` of each arm), final models and ensembles."""
     registered = store.register(study, NOTHING)
     assert study.search is not None
     for arm in searched_arms(study):
@@ -95,7 +95,7 @@ def fill_search(
 
 
 def write_run(store: StudyStore, trial: Trial, status: Status, values: Sequence[float]) -> None:
-    """A run of a search whose epochs, after one of pre-training, have these validation AUCs; accuracy is 1 - AUC."""
+    """Write a run with these validation AUCs after one pre-training epoch; its accuracy is 1 - AUC."""
     store.add([trial])
     if status == "planned":
         return
@@ -111,7 +111,7 @@ def write_run(store: StudyStore, trial: Trial, status: Status, values: Sequence[
 
 
 def write_final(store: StudyStore, trial: Trial, arrays: Mapping[str, NDArray[Any]] | None) -> None:
-    """A final model that has finished, with what it predicts, or one that is still to be trained."""
+    """Write a finished final model with its predictions, or a planned one without."""
     store.add([trial])
     if arrays is None:
         return

@@ -1,10 +1,10 @@
-"""Stores with made-up trials, written through the real store and without any training, for tests of what reads a store.
+"""Stores with made-up trials, written to a real store without training, for tests that read stores.
 
     with open_store(url) as store:
         study_store = fill(store, made_study())          # two arms, 12 pairs, 12 epochs
-        study_store = AWKWARD["three arms"](store)       # the stores that a report must not trip over
+        study_store = AWKWARD["three arms"](store)       # edge cases for reports
 
-Everything but the times of day is the same in every run: numbers come from (configuration, arm, replicate).
+Everything except the times is the same in every run: numbers depend on (configuration, arm, replicate).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WIDE_SPACE: dict[str, Any] = {
     "variational_samples": [1, 2, 4],
     "initial_rho": [-6, -4, -2, 0],
 }
-"""A space of which any number of configurations can be drawn."""
+"""A continuous space, from which any number of configurations can be drawn."""
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>')
 """Names that a page must show as text."""
@@ -41,17 +41,17 @@ HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>')
 
 @dataclass(frozen=True)
 class Made:
-    """How a made trial went: `scores` are the metric of its counted epochs, in order."""
+    """The results of a made-up trial: `scores` are the metric of its epochs after pre-training."""
 
     status: Status = "finished"
     scores: Sequence[float] = ()
     error: str | None = None
     measures: bool = True
-    """Whether its epochs have the usual measures beside the metric."""
+    """Whether its epochs have the usual measures besides the metric."""
 
 
 Maker = Callable[[Trial, int], Made | None]
-"""From a trial and its number of counted epochs to how it went; None leaves it planned."""
+"""The results of a trial with this number of epochs after pre-training; None leaves it planned."""
 
 
 @cache
@@ -88,7 +88,7 @@ def made_study(
     outcomes: Mapping[str, Any] | None = None,
     reference: Mapping[str, Any] | None = None,
 ) -> Study:
-    """A checked study of the synthetic task; `outcomes` replaces keys of that section; `epochs` count pre-training."""
+    """A checked study of the synthetic task; `outcomes` replaces keys of it; `epochs` includes pre-training."""
     study = _checked("made", tuple(arms), configurations, replicates, epochs, wide, strategy)
     if outcomes is not None:
         content = {**study.outcomes.model_dump(), **outcomes}
@@ -101,13 +101,13 @@ def made_study(
 
 
 def renamed_arms(study: Study, *labels: str) -> Study:
-    """The same study with other labels for its arms, also such as a study file may not have."""
+    """The study with other labels for its arms, including ones that a study file may not have."""
     arms = (Arm(label, arm.method, arm.options) for label, arm in zip(labels, study.arms, strict=True))
     return replace(study, arms=tuple(arms))
 
 
 def typical(trial: Trial, epochs: int) -> Made:
-    """Learns where the method is not drowned in noise: mean-field mostly for small rhos, radial nearly everywhere."""
+    """Trials learn unless noise dominates: mean-field mostly for small rhos, radial nearly everywhere."""
     number = sum(ord(letter) * (place + 1) for place, letter in enumerate(trial.method))
     rng = np.random.default_rng([trial.seed, trial.configuration, trial.replicate, number])
     values = trial.hyperparameters
@@ -121,7 +121,7 @@ def typical(trial: Trial, epochs: int) -> Made:
 
 
 def fill(store: Store, study: Study, make: Maker = typical, note: Mapping[str, Any] | None = None) -> StudyStore:
-    """Register the study and write every trial as `make` says; `note` is kept as the untrained networks' note."""
+    """Register the study and write the results of `make`; `note` is the note on untrained networks."""
     plan = make_plan(study)
     registered = store.register(study, plan)
     if note is not None:
@@ -129,7 +129,7 @@ def fill(store: Store, study: Study, make: Maker = typical, note: Mapping[str, A
     epochs = int(study.training["epochs"])
     pretraining = int(study.training["pretrain_epochs"])
     with registered.writer() as writer:
-        # A writer saves every end at once; here many go into one transaction, which is ten times faster.
+        # A writer saves each end immediately; saving many in one transaction is ten times faster.
         writer._flush_if_due = lambda **_: None  # type: ignore[method-assign]
         for place, trial in enumerate(plan.trials):
             if place % 100 == 0:
@@ -187,7 +187,7 @@ def _measures(epoch: int, score: float, trial: Trial) -> dict[str, float]:
 
 
 def from_table(table: Mapping[tuple[Any, ...], float | Made | None]) -> Maker:
-    """A maker from (configuration, arm) or (configuration, arm, replicate) to the score of every epoch, or a Made."""
+    """A maker with the score, or a Made, of each (configuration, arm) or (configuration, arm, replicate)."""
 
     def make(trial: Trial, epochs: int) -> Made | None:
         found = table.get((trial.configuration, trial.arm, trial.replicate))
@@ -198,7 +198,7 @@ def from_table(table: Mapping[tuple[Any, ...], float | Made | None]) -> Maker:
 
 
 def always(made: float | Made | None) -> Maker:
-    """A maker for which every trial goes in the same way."""
+    """A maker with the same results for every trial."""
 
     def make(trial: Trial, epochs: int) -> Made | None:
         return Made(scores=[made] * epochs) if isinstance(made, float) else made
@@ -207,7 +207,7 @@ def always(made: float | Made | None) -> Maker:
 
 
 def untrained_note(summary: str = "best", evaluations: int = 11, count: int = 200) -> dict[str, Any]:
-    """A note as the sweep keeps it of its untrained networks: scores about 0.56, permutations about 0.55."""
+    """A note on untrained networks as a sweep writes it: scores about 0.56, permutations about 0.55."""
     rng = np.random.default_rng(5)
     scores, permutation = rng.normal(0.56, 0.02, count), rng.normal(0.55, 0.02, 500)
     points = [float(np.quantile(values, 0.99, method="inverted_cdf")) for values in (scores, permutation)]
@@ -221,7 +221,7 @@ def untrained_note(summary: str = "best", evaluations: int = 11, count: int = 20
 
 
 def _mixed(trial: Trial, epochs: int) -> Made | None:
-    """Every way in which a trial can end, and some that have not."""
+    """Trials of every status."""
     kinds: dict[int, Made | None] = {
         1: Made("out_of_memory", [0.6], "CUDA out of memory"),
         2: Made("failed", [], "ValueError: <b>no</b>"),
@@ -235,7 +235,7 @@ def _mixed(trial: Trial, epochs: int) -> Made | None:
 
 
 def mixed(store: Store) -> StudyStore:
-    """Two arms, 12 pairs, in which the first arm's trials ended in every possible way."""
+    """Two arms, 12 pairs; the trials of the first arm have every status."""
     return fill(store, made_study("mixed"), _mixed)
 
 
@@ -251,7 +251,7 @@ def hostile(store: Store) -> StudyStore:
 
 
 def paper_like(store: Store, configurations: int = 86, epochs: int = 150, wide: bool = False) -> StudyStore:
-    """As large as the paper's study, with its figures as reference; with other numbers a large one."""
+    """A study of the size of the paper's, with its numbers as reference; or a larger one."""
     reference = {
         "label": "Farquhar, Osborne and Gal 2020",
         "pairs": 86,
@@ -312,4 +312,4 @@ AWKWARD: dict[str, Callable[[Store], StudyStore]] = {
         store, made_study("unknown", outcomes={"learned_nothing": {"no_better_than_untrained": 0.01, "below": None}})
     ),
 }
-"""Stores that a report must not trip over: each function fills a study and gives it."""
+"""Edge cases for reports: each function fills a study and returns it."""

@@ -1,4 +1,4 @@
-"""Two Ray nodes of two CPUs each; the second is killed once a trial has begun on it. Ends when told to on stdin."""
+"""Two Ray nodes of two CPUs each; the second is killed once a trial has started on it. Ends on a line from stdin."""
 
 from __future__ import annotations
 

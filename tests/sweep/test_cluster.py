@@ -1,4 +1,4 @@
-"""A sweep on two real Ray nodes with PostgreSQL as the store, of which one node is lost in the midst."""
+"""A sweep on two real Ray nodes with a PostgreSQL store that loses one node while it runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_every_trial_completes_when_a_node_is_lost(tmp_path: Path, postgres_url:
     path = write_study(tmp_path, "quick_on_node", sampling={"configurations": 8, "seed": 5}, training=training)
     program = Path(__file__).with_name("lose_a_node.py")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
-    # The cluster lives in a process of its own, since this one may be connected to another Ray.
+    # The cluster has its own process, since this one may be connected to another Ray.
     with subprocess.Popen(
         [sys.executable, str(program), str(tmp_path)],
         env=environment,

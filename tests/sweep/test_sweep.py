@@ -62,7 +62,7 @@ def test_real_training_gives_the_same_bytes_inline_and_on_two_workers(tmp_path: 
     path.write_text(yaml.safe_dump(document))
     assert swept(path, store_url(tmp_path, "inline"), InlineExecutor()).run == 6
     assert swept(path, store_url(tmp_path, "two"), TuneExecutor(2)).run == 6
-    # One trial stopped after an epoch goes on from its checkpoint.
+    # A trial stopped after an epoch resumes from its checkpoint.
     swept(path, store_url(tmp_path, "stopped"), StoppedAfter(1))
     assert len(list(tmp_path.glob("*.checkpoints/*.pt"))) == 1
     swept(path, store_url(tmp_path, "stopped"), InlineExecutor())
@@ -83,7 +83,7 @@ def test_a_sweep_that_is_stopped_again_and_again_loses_nothing_and_runs_nothing_
 
 
 class StoppedAfter:
-    """The inline executor, given a stop after so many epochs."""
+    """The inline executor, stopped after a number of epochs."""
 
     def __init__(self, epochs: int) -> None:
         self._left = epochs

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustness.study.sections import Winners
-from robustness.sweep.winners import Place, Tried, choose, further_trials, to_follow
+from robustness.sweep.winners import Candidate, Place, choose, count_further, further_trials
 from robustness.trial import Trial, TrialKey
 
 TERMS = Winners(by="data_set", replicates=4, fewer={"protein": 2})
@@ -23,8 +23,8 @@ TRIALS = [
 ]
 
 
-def tried(metrics: dict[TrialKey, float | None]) -> list[Tried]:
-    return [Tried(trial.key, trial.hyperparameters, metrics.get(trial.key)) for trial in TRIALS]
+def tried(metrics: dict[TrialKey, float | None]) -> list[Candidate]:
+    return [Candidate(trial.key, trial.hyperparameters, metrics.get(trial.key)) for trial in TRIALS]
 
 
 METRICS: dict[TrialKey, float | None] = {
@@ -73,7 +73,7 @@ def test_winners_train_on_the_other_replicates_and_on_fewer_where_there_are_fewe
 
 
 def test_later_replicates_have_no_say() -> None:
-    late = Tried(TrialKey(1, "mfvi", 1), CONFIGURATIONS[1], 100.0)
+    late = Candidate(TrialKey(1, "mfvi", 1), CONFIGURATIONS[1], 100.0)
     assert choose([*tried(METRICS), late], TERMS) == choose(tried(METRICS), TERMS)
 
 
@@ -96,5 +96,5 @@ def test_the_choice_does_not_depend_on_the_order_and_equal_ones_go_to_the_first(
 
 def test_how_many_trials_follow_is_known_before_anything_runs() -> None:
     # boston on three further replicates, protein on one, for two arms each.
-    assert to_follow(TERMS, 2, CONFIGURATIONS) == 8
-    assert to_follow(Winners(replicates=5), 3, CONFIGURATIONS) == 12
+    assert count_further(TERMS, 2, CONFIGURATIONS) == 8
+    assert count_further(Winners(replicates=5), 3, CONFIGURATIONS) == 12

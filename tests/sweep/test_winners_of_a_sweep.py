@@ -54,7 +54,7 @@ def further_keys(url: str) -> set[TrialKey]:
 
 
 def expected_keys() -> set[TrialKey]:
-    """The winners, from the numbers that the simulated trainable gives: the best of epochs 2 and 3."""
+    """The winners by the results of the simulated trainable: the best of epochs 2 and 3."""
     drawn = [(data, rate) for data in SPACE["data"] for rate in SPACE["rate"]]
     found = set()
     for arm in ("first", "second"):
@@ -122,7 +122,7 @@ def test_winners_can_be_added_to_a_study_that_has_ended_and_get_more_replicates(
     assert further_keys(url) == expected_keys()
     more = study_file(tmp_path, winners=WINNERS | {"replicates": 6})
     assert swept(more, url, InlineExecutor()).run == 4
-    # What was planned for winners stays theirs.
+    # Trials that are already planned for winners cannot be taken back.
     for other in (None, WINNERS | {"replicates": 3}, {"replicates": 6}):
         assert main(["sweep", str(study_file(tmp_path, winners=other)), *command]) == 2
 

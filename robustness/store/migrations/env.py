@@ -1,4 +1,4 @@
-"""What Alembic runs to migrate: over the connection, and within the transaction, that `upgrade` hands it."""
+"""Alembic's entry point: runs migrations on the connection and in the transaction of `upgrade`."""
 
 from alembic import context
 
