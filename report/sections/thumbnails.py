@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from report.document import Gallery, Section, Thumbnail
 from report.sections.finals.tested_models import FinalModel, Tested, arms_of, tested_models
 from report.words import text
 from robustness.errors import TaskError
+from robustness.tasks import TASKS, load_task
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -66,8 +68,6 @@ def sections(analysis: Analysis) -> Iterator[Section]:
 
 def _pictures(analysis: Analysis, tested: Tested) -> tuple[NDArray[np.uint8], tuple[str, ...] | None] | None:
     """The test split's images and names; None unless they are at hand and are those that were predicted."""
-    from robustness.tasks import TASKS, load_task  # only final models have pictures, and tasks may load torch
-
     options = analysis.frames.document.get("task") or {}
     if options.get("name") not in TASKS:
         return None
@@ -99,8 +99,6 @@ def _thumbnail(
 
 def data_url(image: NDArray[np.uint8]) -> str:
     """A picture [height, width, channels] as the address of a small PNG or, where that is smaller, a JPEG."""
-    from PIL import Image  # only a page with thumbnails needs it
-
     pixels = np.ascontiguousarray(image[:, :, 0] if image.shape[2] == 1 else image)
     picture = Image.fromarray(pixels)
     picture.thumbnail((LONGEST, LONGEST))

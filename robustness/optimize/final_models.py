@@ -23,6 +23,7 @@ from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
 from robustness.sweep.recording import Recorder, Watcher, with_checkpoint
 from robustness.sweep.sweep import terms_of
+from robustness.trainables.classification.predictions import load_predictions, measures_on_test, predictions_file
 from robustness.trial import EpochResult, Trial, TrialKey
 
 if TYPE_CHECKING:
@@ -117,10 +118,6 @@ def train_finals(
 
 def store_predictions(trials: list[Trial], folder: Path, store: StudyStore) -> None:
     """Move the predictions of finished models from their files to the store."""
-    # Here, because they import torch, which a study with its own trainable does not need.
-    from robustness.trainables.classification.final_training import predictions_file
-    from robustness.trainables.classification.saved_model import load_predictions
-
     states = store.states()
     for trial in trials:
         path = predictions_file(with_checkpoint(trial, folder))
@@ -131,9 +128,6 @@ def store_predictions(trials: list[Trial], folder: Path, store: StudyStore) -> N
 
 def make_ensembles(study: Study, store: StudyStore) -> None:
     """Evaluate every ensemble whose members have finished: the first k models, the next k, and so on."""
-    # Here, because it imports torch, which a study with its own trainable does not need.
-    from robustness.trainables.classification.final_training import measures_on_test
-
     if study.finals is None:
         return
     best = winners(study, store)

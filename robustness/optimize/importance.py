@@ -43,49 +43,11 @@ def importance(configurations: Sequence[Mapping[str, Any]], scores: NDArray[np.f
     if (scores >= cutoff).mean() > LARGEST_QUANTILE:
         return Importance({}, quantile, "too many configurations tie for the best")
     # Here, because most reports have too few configurations to need Optuna.
-    import optuna
-    from optuna.importance import PedAnovaImportanceEvaluator
+    from robustness.optimize.ped_anova import ped_anova
 
-    names = dict.fromkeys(name for configuration in configurations for name in configuration)
-    spread = {name: _distribution([c[name] for c in configurations if name in c]) for name in names}
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))
-        study.add_trials(
-            [
-                optuna.trial.create_trial(
-                    params={name: _value(value, spread[name]) for name, value in configuration.items()},
-                    distributions={name: spread[name] for name in configuration},
-                    value=float(score),
-                )
-                for configuration, score in zip(configurations, scores, strict=True)
-            ]
-        )
-        evaluator = PedAnovaImportanceEvaluator(target_quantile=quantile, region_quantile=1.0, evaluate_on_local=True)
-        raw = evaluator.evaluate(study)
-    finally:
-        optuna.logging.set_verbosity(verbosity)
+    raw = ped_anova(configurations, scores, quantile)
     whole = sum(raw.values())
     if not whole > 0:
         return Importance({}, quantile, "no hyperparameter varies among the best configurations")
     ordered = sorted(raw.items(), key=lambda item: (-item[1], item[0]))
     return Importance({name: value / whole for name, value in ordered}, quantile)
-
-
-def _distribution(values: Sequence[Any]) -> Any:
-    from optuna.distributions import CategoricalDistribution, FloatDistribution
-
-    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    if len(numbers) == len(values) and len(set(numbers)) > 10:
-        low, high = float(min(numbers)), float(max(numbers))
-        return FloatDistribution(low, high, log=low > 0 and high / low >= 100)
-    return CategoricalDistribution(sorted({_plain(value) for value in values}, key=str))
-
-
-def _value(value: Any, distribution: Any) -> Any:
-    return float(value) if type(distribution).__name__ == "FloatDistribution" else _plain(value)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value

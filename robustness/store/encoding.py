@@ -1,21 +1,16 @@
-"""Encoding of values in the database: JSON that supports NaN and infinities, and arrays as compressed `.npy`.
+"""Encoding of values in the database: JSON that supports NaN and infinities.
 
 JSON has no NaN, and PostgreSQL rejects Python's notation for it, so such a float is written as `{"$float": "nan"}`.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from robustness.errors import StoreError
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _MARK = "$float"
 
@@ -63,26 +58,3 @@ def text(value: str | None) -> str | None:
     if value is None:
         return None
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
-
-
-def pack(array: npt.ArrayLike) -> bytes:
-    """Encode an array as compressed `.npy` bytes; raises StoreError for an array of objects."""
-    import numpy as np  # here, because commands that read no predictions do not need numpy
-
-    buffer = io.BytesIO()
-    try:
-        np.save(buffer, np.asarray(array), allow_pickle=False)
-    except ValueError as error:
-        raise StoreError(f"an array of objects cannot be stored as predictions ({error})") from error
-    return zlib.compress(buffer.getvalue(), level=6)
-
-
-def unpack(content: bytes) -> npt.NDArray[Any]:
-    """Decode an array of `pack`."""
-    import numpy as np  # here, because commands that read no predictions do not need numpy
-
-    try:
-        array: npt.NDArray[Any] = np.load(io.BytesIO(zlib.decompress(content)), allow_pickle=False)
-    except (ValueError, EOFError, zlib.error) as error:
-        raise StoreError(f"an array of predictions in the store is damaged ({error})") from error
-    return array

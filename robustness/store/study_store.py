@@ -6,12 +6,12 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import URL, Select, delete, func, select
 
 from robustness.errors import StoreError
-from robustness.store import encoding
 from robustness.store.connection import Database, file_beside
 from robustness.store.locks import sweep_lock
 from robustness.store.registering import add_trials, next_configuration, next_position
@@ -60,24 +60,18 @@ class StudyStore:
 
     def trials(self) -> pd.DataFrame:
         """One row for each trial, in the plan's order (columns: `robustness.store.reading`)."""
-        from robustness.store.reading import trials_frame
-
         with self._database.read() as connection:
-            return trials_frame(connection, self._row)
+            return _frames().trials_frame(connection, self._row)
 
     def epochs(self) -> pd.DataFrame:
         """One row for each epoch of each trial (columns: `robustness.store.reading`)."""
-        from robustness.store.reading import epochs_frame
-
         with self._database.read() as connection:
-            return epochs_frame(connection, self._row)
+            return _frames().epochs_frame(connection, self._row)
 
     def curves(self) -> pd.DataFrame:
         """One row for each curve of each epoch (columns: `robustness.store.reading`)."""
-        from robustness.store.reading import curves_frame
-
         with self._database.read() as connection:
-            return curves_frame(connection, self._row)
+            return _frames().curves_frame(connection, self._row)
 
     def pending(self) -> list[TrialKey]:
         """The trials that have not ended, in the plan's order."""
@@ -220,7 +214,9 @@ class StudyStore:
 
         `arrays` have any names: `labels` [n], `patients` [n], `probabilities` [samples, n, classes], ...
         """
-        content = {name: encoding.pack(array) for name, array in arrays.items()}
+        from robustness.store.arrays import pack  # numpy, which most commands do without
+
+        content = {name: pack(array) for name, array in arrays.items()}
         with self._database.write() as connection:
             trial = connection.scalar(
                 select(trials.c.id).where(
@@ -241,6 +237,8 @@ class StudyStore:
 
     def predictions(self, split: str, model: str = "final") -> dict[TrialKey, dict[str, npt.NDArray[Any]]]:
         """The arrays saved by `save_predictions` for this split and model, by trial in the plan's order."""
+        from robustness.store.arrays import unpack  # numpy, which most commands do without
+
         statement = (
             self._of_trials(predictions.c.name, predictions.c.content)
             .join(predictions, predictions.c.trial == trials.c.id)
@@ -250,7 +248,7 @@ class StudyStore:
         arrays: dict[TrialKey, dict[str, npt.NDArray[Any]]] = {}
         with self._database.read() as connection:
             for *key, name, content in connection.execute(statement):
-                arrays.setdefault(TrialKey(*key), {})[name] = encoding.unpack(content)
+                arrays.setdefault(TrialKey(*key), {})[name] = unpack(content)
         return arrays
 
     def _of_trials(self, *columns: Any) -> Select[Any]:
@@ -260,3 +258,11 @@ class StudyStore:
     def _study_value(self, column: str) -> Any:
         with self._database.read() as connection:
             return connection.scalar(select(studies.c[column]).where(studies.c.id == self._row))
+
+
+def _frames() -> ModuleType:
+    """Return the module that reads data frames."""
+    # Loads pandas, which `status` and a sweep do without.
+    from robustness.store import reading
+
+    return reading

@@ -12,7 +12,7 @@ from support.store_samples import MFVI, RADIAL, SamplePlan, SampleStudy, epoch, 
 
 import robustness
 from robustness.errors import StoreError
-from robustness.store import Store, StudyStore, encoding, reading, schema
+from robustness.store import Store, StudyStore, reading, schema
 from robustness.trial import EpochResult, Trial
 
 HYPERPARAMETERS: list[dict[str, Any]] = [
@@ -113,7 +113,7 @@ def test_pickled_predictions_are_never_loaded() -> None:
     buffer = io.BytesIO()
     np.save(buffer, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(StoreError, match="damaged"):
-        encoding.unpack(zlib.compress(buffer.getvalue()))
+        unpack(zlib.compress(buffer.getvalue()))
 
 
 def test_how_long_trials_took_is_known_of_those_that_ended(sample: StudyStore) -> None:

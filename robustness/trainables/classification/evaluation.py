@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from robustness import metrics
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.posteriors import Noise
 from robustness.trainables.classification.batches import Pictures
@@ -31,14 +29,3 @@ def predict(
         logits = torch.cat([ensemble.logits(batch, draws) for batch in batches], dim=1)
         probabilities.append(logits.float().softmax(-1))
     return torch.cat(probabilities).float().cpu().numpy()
-
-
-def scores(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> dict[str, float]:
-    """Return AUC, accuracy, NLL and calibration error of the predictive mean of probabilities [draws, n, classes]."""
-    mean = metrics.predictive_mean(probabilities)
-    return {
-        "auc": metrics.multiclass_auc(labels, mean),
-        "accuracy": metrics.accuracy(labels, mean),
-        "nll": metrics.nll(labels, mean),
-        "calibration_error": metrics.expected_calibration_error(labels, mean),
-    }

@@ -9,36 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from robustness import metrics
-from robustness.errors import StudyFileError
-from robustness.metrics import multiclass_auc
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.checkpoints import epochs_of
-from robustness.trainables.classification.evaluation import predict, scores
-from robustness.trainables.classification.saved_model import FinalModel, evaluation_noise, load_model, save_predictions
+from robustness.trainables.classification.evaluation import predict
+from robustness.trainables.classification.predictions import (
+    measures_on_test,
+    model_file,
+    predictions_file,
+    save_predictions,
+)
+from robustness.trainables.classification.saved_model import FinalModel, evaluation_noise, load_model
 from robustness.trainables.classification.training import Run
 from robustness.trial import EpochResult, Trial
 
 TEST_SAMPLES = 16
-
-
-def model_file(trial: Trial) -> Path:
-    """Return the file with the weights of a final trial's chosen epoch."""
-    return _beside(trial, ".model.pt")
-
-
-def predictions_file(trial: Trial) -> Path:
-    """Return the file with a final trial's predictions for the test set."""
-    return _beside(trial, ".predictions.npz")
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
@@ -79,31 +71,6 @@ def finish(run: Run, chosen: Path) -> dict[str, float]:
     }
 
 
-def measures_on_test(
-    labels: NDArray[np.int64], patients: NDArray[np.int64], probabilities: NDArray[Any]
-) -> dict[str, float]:
-    """Return measures of probabilities [draws, n, classes]; the AUCs' standard errors are bootstrapped over patients.
-
-    `test_auc_20` is the AUC after referring the 20 % of images with the highest mutual information.
-    """
-    mean = metrics.predictive_mean(probabilities)
-    uncertainty = metrics.mutual_information(probabilities)
-    measures = {f"test_{name}": value for name, value in scores(labels, probabilities).items()}
-    for fraction in metrics.REFERRED:
-        name = f"test_auc_{round(100 * fraction)}"
-        referred = partial(referred_auc, fraction=fraction)
-        measures[name] = referred(labels, mean, uncertainty)
-        measures[f"{name}_error"] = metrics.bootstrap_standard_error(
-            referred, (labels, mean, uncertainty), groups=patients
-        )
-    return measures
-
-
-def referred_auc(labels: NDArray[Any], mean: NDArray[Any], uncertainty: NDArray[Any], fraction: float) -> float:
-    """Return the AUC of the remaining images after referring this fraction, the most uncertain ones."""
-    return float(metrics.referral_curve(labels, mean, uncertainty, (fraction,), multiclass_auc)[0])
-
-
 def model_of(run: Run, result: EpochResult) -> FinalModel:
     """Return the model of a run at the end of an epoch."""
     data = load_task(run.trial.task)
@@ -120,10 +87,3 @@ def _is_best(run: Run, result: EpochResult) -> bool:
         return False
     name = run.trial.metric
     return all(result.measures[name] > e.measures[name] for e in run.epochs[:-1] if not e.pretraining)
-
-
-def _beside(trial: Trial, suffix: str) -> Path:
-    if trial.checkpoint is None:
-        raise StudyFileError("a final model needs a file: set Trial.checkpoint")
-    path = Path(trial.checkpoint)
-    return path.with_name(path.stem + suffix)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -130,15 +129,3 @@ def evaluation_noise(trial: Trial, epoch: int, device: torch.device | str = "cpu
         return StreamNoise(streams, (epoch, sample), "evaluation", device)
 
     return of_sample
-
-
-def save_predictions(path: Path, **arrays: NDArray[Any]) -> None:
-    """Write arrays to an .npz file, atomically."""
-    with replacing(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-
-
-def load_predictions(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an .npz file; refuses pickled objects."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return dict(arrays)

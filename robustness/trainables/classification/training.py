@@ -24,10 +24,11 @@ from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.checkpoints import epochs_of
 from robustness.trainables.classification.devices import pick_device, to_device
-from robustness.trainables.classification.evaluation import predict, scores
+from robustness.trainables.classification.evaluation import predict
 from robustness.trainables.classification.gradient_noise import gradient_sd
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.options import TrainingOptions, read_training
+from robustness.trainables.classification.predictions import scores
 from robustness.trainables.models import blueprint, check_model
 from robustness.trainables.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
 from robustness.trial import EpochResult, Trial

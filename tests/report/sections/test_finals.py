@@ -20,7 +20,7 @@ from report.page import render
 from robustness import metrics
 from robustness.optimize.search import NOTHING, trial_of
 from robustness.store import Store, open_store
-from robustness.trainables.classification.final_training import measures_on_test
+from robustness.trainables.classification.predictions import measures_on_test
 from robustness.trial import TrialKey
 
 
