@@ -117,7 +117,7 @@ class Resources(Section):
     memory: float | None = Field(default=None, gt=0)
     """RAM in GB to reserve for a trial."""
     max_attempts: int = Field(default=3, ge=1, le=100)
-    """The most attempts at a trial that crashes or raises an error."""
+    """Maximum number of attempts at a trial that crashes or raises an error."""
     trial_timeout: float | None = Field(default=None, gt=0)
     """Seconds after which a trial is ended as `timed_out`."""
 
@@ -206,7 +206,7 @@ class Finals(Section):
 
 
 class Reference(Section):
-    """Published results, for example from a paper, that the report shows beside the study's; not used in any result."""
+    """Published results, for example from a paper, that the report shows beside the study's for comparison."""
 
     label: str = "paper"
     """The name of the reference in the report."""
@@ -260,7 +260,7 @@ class StudyFile(Section):
 
 def study_schema() -> dict[str, Any]:
     """Return the JSON schema of study files, including the training options of `classification`."""
-    # Imported here because trainables import this module.
+    # Lazy because trainables import this module.
     from robustness.trainables.classification.options import TrainingOptions
 
     schema = StudyFile.model_json_schema()
