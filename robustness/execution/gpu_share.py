@@ -9,7 +9,7 @@ from robustness.plugins import find_trainable
 from robustness.trial import Trial
 
 MOST_SHARES = 8
-"""The most trials that share one GPU: each has its own CUDA context of about half a GB."""
+"""Maximum number of trials that share one GPU: each has its own CUDA context of about half a GB."""
 CONTEXT = 0.6e9
 """Bytes that CUDA and torch use before the first tensor."""
 USUAL_MEMORY = 16e9

@@ -58,7 +58,7 @@ class InlineExecutor:
 
     @staticmethod
     def _run(trial: Trial, observer: Observer, terms: Terms, stop: Callable[[], bool], device: str) -> bool:
-        """Run a trial to its end; return False if `stop` made it be abandoned."""
+        """Run a trial to its end; return False if it was abandoned because of `stop`."""
         for number in range(1, terms.max_attempts + 1):
             observer.started(trial.key, number, Started(this_worker(), device))
             start = time.perf_counter()

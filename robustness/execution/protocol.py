@@ -41,7 +41,7 @@ class Terms:
 
     share: Callable[[Trial], Share] = one_core
     max_attempts: int = 3
-    """Attempts at a trial that crashes or raises; out of memory, timeout and divergence are never retried."""
+    """Maximum attempts at a trial that crashes or raises; out of memory, timeout and divergence are never retried."""
     trial_timeout: float | None = None
     """The longest that one attempt may take, in seconds."""
 

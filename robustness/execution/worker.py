@@ -26,7 +26,7 @@ ASSIGNMENT = "assignment"
 
 
 class WorkerSpent(Exception):
-    """Raised after a trial's last report so that Tune replaces this process by a new one."""
+    """Raised after a trial's last report so that Tune replaces this process with a new one."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class TrialWorker(tune.Trainable):
         self._events = iter(())
 
     def get_auto_filled_metrics(self, *_: Any, **__: Any) -> dict[str, Any]:
-        # By default Tune sends the whole configuration and ten fields more with every report.
+        # By default Tune sends the whole configuration and ten more fields with every report.
         return {"trial_id": self.trial_id}
 
     @classmethod

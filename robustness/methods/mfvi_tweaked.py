@@ -35,7 +35,7 @@ def members(setting: Setting) -> list[bnn.Network]:
 
 
 def schedule(training: TrainingTerms, options: Any) -> Schedule:
-    """Pre-train the means for a third of the epochs by default, then stop early."""
+    """Pre-train the means for a third of the epochs by default, then train with early stopping."""
     epochs: int | None = options.pretrain_epochs
     if epochs is None:
         epochs = max(training.pretrain_epochs, round(options.pretrained_share * training.epochs))

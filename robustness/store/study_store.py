@@ -6,8 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sqlalchemy import URL, Select, delete, func, select
 
@@ -60,18 +59,15 @@ class StudyStore:
 
     def trials(self) -> pd.DataFrame:
         """One row for each trial, in the plan's order (columns: `robustness.store.reading`)."""
-        with self._database.read() as connection:
-            return _frames().trials_frame(connection, self._row)
+        return self._frame("trials")
 
     def epochs(self) -> pd.DataFrame:
         """One row for each epoch of each trial (columns: `robustness.store.reading`)."""
-        with self._database.read() as connection:
-            return _frames().epochs_frame(connection, self._row)
+        return self._frame("epochs")
 
     def curves(self) -> pd.DataFrame:
         """One row for each curve of each epoch (columns: `robustness.store.reading`)."""
-        with self._database.read() as connection:
-            return _frames().curves_frame(connection, self._row)
+        return self._frame("curves")
 
     def pending(self) -> list[TrialKey]:
         """The trials that have not ended, in the plan's order."""
@@ -251,6 +247,14 @@ class StudyStore:
                 arrays.setdefault(TrialKey(*key), {})[name] = unpack(content)
         return arrays
 
+    def _frame(self, kind: Literal["trials", "epochs", "curves"]) -> pd.DataFrame:
+        # Loads pandas, which `status` and a sweep do without.
+        from robustness.store import reading
+
+        read = {"trials": reading.trials_frame, "epochs": reading.epochs_frame, "curves": reading.curves_frame}[kind]
+        with self._database.read() as connection:
+            return read(connection, self._row)
+
     def _of_trials(self, *columns: Any) -> Select[Any]:
         key = (trials.c.configuration, trials.c.arm, trials.c.replicate)
         return select(*key, *columns).where(trials.c.study == self._row).order_by(trials.c.position, trials.c.id)
@@ -258,11 +262,3 @@ class StudyStore:
     def _study_value(self, column: str) -> Any:
         with self._database.read() as connection:
             return connection.scalar(select(studies.c[column]).where(studies.c.id == self._row))
-
-
-def _frames() -> ModuleType:
-    """Return the module that reads data frames."""
-    # Loads pandas, which `status` and a sweep do without.
-    from robustness.store import reading
-
-    return reading

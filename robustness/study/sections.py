@@ -119,7 +119,7 @@ class Resources(Section):
     memory: float | None = Field(default=None, gt=0)
     """RAM in GB to reserve for a trial."""
     max_attempts: int = Field(default=3, ge=1, le=100)
-    """The most attempts at a trial that crashes or raises an error."""
+    """Maximum number of attempts at a trial that crashes or raises an error."""
     trial_timeout: float | None = Field(default=None, gt=0)
     """Seconds after which a trial is ended as `timed_out`."""
 
@@ -208,7 +208,7 @@ class Finals(Section):
 
 
 class Reference(Section):
-    """Published results, for example from a paper, that the report shows beside the study's; not used in any result."""
+    """Published results, for example from a paper, that the report shows beside the study's for comparison."""
 
     label: str = "paper"
     """The name of the reference in the report."""

@@ -19,9 +19,9 @@ import yaml
 from robustness.errors import RobustnessError, dotted, shown, shown_key
 
 LONGEST = 200_000
-"""The most characters in a file."""
+"""Maximum number of characters in a file."""
 DEEPEST = 24
-"""The most levels of nesting."""
+"""Maximum nesting depth."""
 
 _INTEGER = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+")
 _REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")

@@ -29,7 +29,7 @@ class TrainingOptions(BaseModel):
     cross_entropy: Literal["closed_form", "monte_carlo"] = "closed_form"
     """How the cross-entropy to the prior is computed where a closed form exists; the paper uses Monte Carlo."""
     grouping: Literal["layer", "tensor"] = "layer"
-    """What a radial posterior normalises together: a layer's weight and bias, as in the paper, or each separately."""
+    """What a radial posterior normalises jointly: a layer's weight and bias, as in the paper's text, or each tensor."""
     augment: bool = True
     """Whether training images are randomly flipped, rotated, padded and cropped."""
     gradient_noise_every: int = Field(default=0, ge=0)

@@ -1,4 +1,4 @@
-"""Predictions of final models: their files, and the measures on the test set; no torch, so that the driver can use it."""
+"""Predictions of final models: their files, and the measures on the test set; the driver uses it without torch."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _check_outcomes(outcomes: Outcomes) -> None:
         ("good.at_least", outcomes.good.at_least),
     ):
         if value is not None and not 0 <= value <= 1:
-            raise StudyFileError(f"outcomes.{key}: {outcomes.metric} is between 0 and 1, found {shown(value)}")
+            raise StudyFileError(f"outcomes.{key}: must be in [0, 1] like {outcomes.metric}, found {shown(value)}")
 
 
 def _check_task_and_model(study: Study, check_data: bool) -> None:

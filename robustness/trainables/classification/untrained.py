@@ -42,8 +42,8 @@ def _score(trial: Trial, stream: int) -> list[float]:
             draws.append(logits.softmax(-1).mean(0).float().cpu().numpy())
     metric = metric_function(trial.metric)
     labels = data.validation.labels
-    alone = [metric(labels, draw) for draw in draws]
-    return [alone[0], alone[-1], metric(labels, np.mean(draws, axis=0))]
+    single = [metric(labels, draw) for draw in draws]
+    return [single[0], single[-1], metric(labels, np.mean(draws, axis=0))]
 
 
 class _Task:

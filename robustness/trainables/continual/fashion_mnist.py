@@ -31,7 +31,7 @@ HOW_TO_GET_IT = (
     "a folder with the idx files of github.com/zalandoresearch/fashion-mnist"
 )
 LARGEST = 1 << 28
-"""The most bytes in an uncompressed file; FashionMNIST's largest has 47 million."""
+"""Maximum size of an uncompressed file in bytes; FashionMNIST's largest has 47 million."""
 UNSIGNED_BYTES = 0x08
 
 

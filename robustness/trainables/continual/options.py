@@ -38,7 +38,7 @@ class LearningOptions(StrictOptions):
     kl_weight: float = Field(default=1.0, ge=0)
     """The factor on the KL term of the ELBO; 1 is the ELBO itself, as in the paper."""
     grouping: Literal["layer", "tensor"] = "layer"
-    """What a radial posterior normalises together: a layer's weight and bias, as in the paper, or each separately."""
+    """What a radial posterior normalises jointly: a layer's weight and bias, as in the paper's text, or each tensor."""
     checkpoint_every: int = Field(default=0, ge=0)
     """Tasks between checkpoints, from which an interrupted trial resumes; 0 saves none."""
     device: str = "auto"
@@ -67,7 +67,7 @@ def read_learning(section: Mapping[str, Any]) -> LearningOptions:
 def read_arm(method: str, options: Mapping[str, Any]) -> ArmOptions:
     """Return the typed options of an arm; raises `MethodError` if there is no such method."""
     if method not in ARMS:
-        raise MethodError(unknown_name("arm of continual learning", method, ARMS))
+        raise MethodError(unknown_name("continual-learning arm", method, ARMS))
     return read_options(ArmOptions, options, f"arm {method}", MethodError)
 
 

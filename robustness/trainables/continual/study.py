@@ -31,10 +31,10 @@ def check(study: Study, check_data: bool = True) -> Study:
     task = read_task(study.task)
     training = read_learning(study.training)
     read_model(study.model, task.tasks)
-    given = always_given(study.space.options)
+    hyperparameters = always_given(study.space.options)
     for arm in study.arms:
         options = read_arm(arm.method, arm.options)
-        if options.initial_rho is None and "initial_rho" not in given:
+        if options.initial_rho is None and "initial_rho" not in hyperparameters:
             raise MethodError(f"the arm {arm.label!r} needs 'initial_rho' in the search space, or as an option")
     needed = ("optimizer", "learning_rate", "epochs")
     check_hyperparameters(study.space.options, own_methods=False, known=KNOWN, needed=needed)

@@ -40,7 +40,7 @@ class RegressionOptions(StrictOptions):
     kl_weight: float = Field(default=1.0, ge=0)
     """The factor on the KL term of the ELBO; 1 is the ELBO itself."""
     grouping: Literal["layer", "tensor"] = "layer"
-    """What a radial posterior normalises together: a layer's weight and bias, or each separately."""
+    """What a radial posterior normalises jointly: a layer's weight and bias, or each separately."""
     validation_share: float = Field(default=0.1, gt=0, lt=1)
     """The fraction of a split's training rows held out for validation."""
     validation_splits: Literal["every", "first"] = "every"
@@ -59,7 +59,7 @@ class Hyperparameters(BaseModel):
     optimizer: Literal["adam"] = "adam"
     learning_rate: float = Field(gt=0)
     batch_size: int = Field(ge=1)
-    """At most the number of training rows is used."""
+    """Limited to the number of training rows."""
     variational_samples: int = Field(default=1, ge=1)
     initial_rho: float | None = Field(default=None, ge=-50, le=50)
     """The initial value of every rho; an arm's option takes precedence."""

@@ -23,7 +23,7 @@ class BubbleOptions(StrictOptions):
 
 
 class PictureOptions(StrictOptions):
-    """The `task` section of `gradient_noise`: images of independent standard normal pixels, balanced labels."""
+    """The `task` section of `gradient_noise`: images of standard normal pixels, labels cycling through the classes."""
 
     name: Literal["gaussian_pictures"] = "gaussian_pictures"
     pictures: int = Field(default=16, ge=1)
@@ -48,4 +48,4 @@ class NoiseOptions(StrictOptions):
     samples: int = Field(default=16, ge=2)
     """Draws of the weights for the gradient's variance."""
     grouping: Literal["layer", "tensor"] = "layer"
-    """What a radial posterior normalises together: a layer's weight and bias, or each separately."""
+    """What a radial posterior normalises jointly: a layer's weight and bias, or each separately."""

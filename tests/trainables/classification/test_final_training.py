@@ -17,6 +17,7 @@ from robustness import metrics
 from robustness.errors import CheckpointError, StudyFileError
 from robustness.tasks import load_task
 from robustness.trainables.classification import final_training
+from robustness.trainables.classification.predictions import load_predictions
 from robustness.trainables.classification.saved_model import load_model
 from robustness.trial import Trial
 

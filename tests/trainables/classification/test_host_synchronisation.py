@@ -30,12 +30,12 @@ DISPATCHED = {"_local_scalar_dense", "is_nonzero", "nonzero", "masked_select", "
 """Operations that need values on the host, or whose output size depends on values."""
 
 
-class Looks(TorchDispatchMode):
+class DispatchedReads(TorchDispatchMode):
     """Counts reads of values by torch's dispatched operations."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -48,40 +48,40 @@ class Looks(TorchDispatchMode):
             for index in arg
         )
         if name in DISPATCHED or masks:
-            self.found[name] += 1
+            self.counts[name] += 1
         return func(*args, **(kwargs or {}))
 
 
-class Calls(TorchFunctionMode):
+class CalledReads(TorchFunctionMode):
     """Counts reads of values by the methods called."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         name = getattr(func, "__name__", "")
         if name in CALLED:
-            self.found[name] += 1
+            self.counts[name] += 1
         return func(*args, **(kwargs or {}))
 
 
-def looks(work: Callable[[], object]) -> Counter[str]:
-    with Looks() as dispatched, Calls() as called:
+def reads(work: Callable[[], object]) -> Counter[str]:
+    with DispatchedReads() as dispatched, CalledReads() as called:
         work()
-    return dispatched.found + called.found
+    return dispatched.counts + called.counts
 
 
 def test_reads_of_values_are_counted() -> None:
     x = torch.arange(4.0)
-    assert looks(lambda: float(x.sum()))["_local_scalar_dense"] == 1
-    assert looks(lambda: bool(x.sum() > 1))
-    assert looks(lambda: x[x > 1])["index"] == 1
-    assert looks(lambda: x.tolist()) == {"tolist": 1}
-    assert looks(lambda: x.cpu())
-    assert not looks(lambda: x[torch.tensor([0, 1])] * 2)
+    assert reads(lambda: float(x.sum()))["_local_scalar_dense"] == 1
+    assert reads(lambda: bool(x.sum() > 1))
+    assert reads(lambda: x[x > 1])["index"] == 1
+    assert reads(lambda: x.tolist()) == {"tolist": 1}
+    assert reads(lambda: x.cpu())
+    assert not reads(lambda: x[torch.tensor([0, 1])] * 2)
 
 
 @pytest.fixture
@@ -99,15 +99,15 @@ def as_on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     [*((method, "amsgrad", False) for method in METHODS), ("mfvi", "sgd", False), ("radial", "adam", True)],
 )
 def test_no_step_of_an_epoch_reads_a_value(method: str, optimizer: str, pretraining: bool) -> None:
-    found = []
+    counts = []
     for batch_size, steps in ((32, 2), (8, 8)):
         run = Run.start(small_trial(method, optimizer=optimizer, batch_size=batch_size))
         assert run.steps == steps
         run.train_epoch(1, pretraining)
-        found.append(looks(lambda run=run: run.train_epoch(2, pretraining)))  # type: ignore[misc]
+        counts.append(reads(lambda run=run: run.train_epoch(2, pretraining)))  # type: ignore[misc]
     # At its end an epoch copies losses, labels and probabilities to the host, however many steps it had.
-    assert found[0] == found[1]
-    assert set(found[0]) <= {"cpu", "numpy", "tolist"}
+    assert counts[0] == counts[1]
+    assert set(counts[0]) <= {"cpu", "numpy", "tolist"}
 
 
 class Copies(TorchFunctionMode):

@@ -21,8 +21,8 @@ def sequence(folder: Path, shared_head: bool = False, **options: object) -> Sequ
 
 
 def test_five_tasks_have_two_classes_each_in_their_order(tmp_path: Path) -> None:
-    found = sequence(write_idx_files(tmp_path), shared_head=True)
-    for number, task in enumerate(found.tasks):
+    loaded = sequence(write_idx_files(tmp_path), shared_head=True)
+    for number, task in enumerate(loaded.tasks):
         for part in (task.train, task.validation, task.test):
             assert part.labels.unique().tolist() == [2 * number, 2 * number + 1]
 
@@ -34,9 +34,9 @@ def test_with_separate_heads_the_labels_of_every_task_are_0_and_1(tmp_path: Path
 
 def test_the_held_out_images_are_a_tenth_of_each_class(tmp_path: Path) -> None:
     train, _ = load(str(write_idx_files(tmp_path)), checksums=False)
-    found = sequence(tmp_path, shared_head=True)
+    loaded = sequence(tmp_path, shared_head=True)
     kept = []
-    for task in found.tasks:
+    for task in loaded.tasks:
         assert torch.bincount(task.validation.labels).unique().tolist() in ([4], [0, 4])
         for part in (task.train, task.validation):
             kept += [
@@ -47,17 +47,17 @@ def test_the_held_out_images_are_a_tenth_of_each_class(tmp_path: Path) -> None:
 
 
 def test_training_pixels_are_normalised_by_their_own_mean_and_deviation(tmp_path: Path) -> None:
-    found = sequence(write_idx_files(tmp_path))
-    images = torch.cat([task.train.images for task in found.tasks])
-    inputs = found.inputs(images, torch.device("cpu")).double().numpy()
+    loaded = sequence(write_idx_files(tmp_path))
+    images = torch.cat([task.train.images for task in loaded.tasks])
+    inputs = loaded.inputs(images, torch.device("cpu")).double().numpy()
     assert inputs.mean() == pytest.approx(0, abs=1e-6)
     assert inputs.std() == pytest.approx(1, abs=1e-6)
-    assert found.mean == pytest.approx(float(np.mean(images.numpy())))
+    assert loaded.mean == pytest.approx(float(np.mean(images.numpy())))
 
 
 def test_fewer_tasks_leave_out_the_last_classes(tmp_path: Path) -> None:
-    found = sequence(write_idx_files(tmp_path), shared_head=True, tasks=2)
-    assert torch.cat([task.train.labels for task in found.tasks]).unique().tolist() == [0, 1, 2, 3]
+    loaded = sequence(write_idx_files(tmp_path), shared_head=True, tasks=2)
+    assert torch.cat([task.train.labels for task in loaded.tasks]).unique().tolist() == [0, 1, 2, 3]
 
 
 def test_a_class_without_held_out_images_is_named(tmp_path: Path) -> None:

@@ -20,33 +20,33 @@ from robustness.trainables.theory.options import NoiseOptions, PictureOptions
 
 def measured(channels: int, sigma: float, samples: int, **changes: Any) -> dict[str, dict[str, float]]:
     """The measures of each arm at one point, one replicate."""
-    found = study(
+    point = study(
         NOISE,
         space={"channels": channels, "sigma": sigma},
         sampling={"strategy": "grid"},
         training={"samples": samples},
         **changes,
     )
-    return {trial.arm: dict(result.measures) for trial, result in results(found)}
+    return {trial.arm: dict(result.measures) for trial, result in results(point)}
 
 
 def test_at_sigma_0_3_and_512_channels_mfvi_is_at_least_ten_times_as_noisy_as_radial() -> None:
-    found = measured(512, 0.3, samples=3, task={"pictures": 4})
-    assert found["mfvi"]["noise_sd"] > 10 * found["radial"]["noise_sd"]
+    measures = measured(512, 0.3, samples=3, task={"pictures": 4})
+    assert measures["mfvi"]["noise_sd"] > 10 * measures["radial"]["noise_sd"]
 
 
 def test_mean_field_with_radial_s_scale_is_about_as_noisy_as_radial() -> None:
-    found = measured(32, 0.3, samples=64)
-    assert found["mfvi_scaled"]["weight_sd"] == pytest.approx(found["radial"]["weight_sd"], rel=1e-5)
-    assert found["radial"]["weight_sd"] == pytest.approx(0.3 / (9 * 32 * 32 + 32) ** 0.5, rel=1e-5)
-    assert found["mfvi"]["weight_sd"] == pytest.approx(0.3, rel=1e-5)
-    assert 0.5 < found["mfvi_scaled"]["noise_sd"] / found["radial"]["noise_sd"] < 2
-    assert found["mfvi"]["noise_sd"] > 5 * found["mfvi_scaled"]["noise_sd"]
+    measures = measured(32, 0.3, samples=64)
+    assert measures["mfvi_scaled"]["weight_sd"] == pytest.approx(measures["radial"]["weight_sd"], rel=1e-5)
+    assert measures["radial"]["weight_sd"] == pytest.approx(0.3 / (9 * 32 * 32 + 32) ** 0.5, rel=1e-5)
+    assert measures["mfvi"]["weight_sd"] == pytest.approx(0.3, rel=1e-5)
+    assert 0.5 < measures["mfvi_scaled"]["noise_sd"] / measures["radial"]["noise_sd"] < 2
+    assert measures["mfvi"]["noise_sd"] > 5 * measures["mfvi_scaled"]["noise_sd"]
 
 
 def test_the_moments_are_those_of_gradients_taken_one_by_one_with_respect_to_the_means() -> None:
-    found = study(NOISE, arms=["radial"], space={"channels": 4, "sigma": 0.5}, sampling={"strategy": "grid"})
-    (trial,) = make_plan(found).trials
+    point = study(NOISE, arms=["radial"], space={"channels": 4, "sigma": 0.5}, sampling={"strategy": "grid"})
+    (trial,) = make_plan(point).trials
     task, streams = PictureOptions(pictures=6), Streams.of(trial)
     network = build(trial, task, NoiseOptions())
     pictures, labels = batch(task, streams)

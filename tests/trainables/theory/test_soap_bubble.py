@@ -17,11 +17,11 @@ from robustness.trainables.theory.soap_bubble import AT_ONCE, draws
 
 def test_draws_of_both_layers_lie_on_theory_by_kolmogorov_smirnov() -> None:
     """Eight tests at the level 0.001; the seed is fixed."""
-    found = results(study(BUBBLE, training={"samples": 2000}))
-    assert {(trial.arm, result.measures["dimension"]) for trial, result in found} == {
+    measured = results(study(BUBBLE, training={"samples": 2000}))
+    assert {(trial.arm, result.measures["dimension"]) for trial, result in measured} == {
         (arm, dimension) for arm in ("mfvi", "radial") for dimension in (10, 36_928)
     }
-    for trial, result in found:
+    for trial, result in measured:
         assert result.measures["ks_p_value"] > 0.001, trial.key
         assert result.measures["weight_ks_p_value"] > 0.001, trial.key
 
@@ -29,9 +29,9 @@ def test_draws_of_both_layers_lie_on_theory_by_kolmogorov_smirnov() -> None:
 def test_draws_do_not_lie_on_the_other_posterior_s_theory() -> None:
     """The test has power: 2,000 draws distinguish D = 10 from D = 11, and a radial weight from a matched Gaussian."""
     trials = make_plan(study(BUBBLE)).trials
-    found = {trial.arm: trial for trial in trials if trial.hyperparameters["layer"] == "linear"}
-    _, radii, _ = draws(found["mfvi"], 2000)
-    _, _, weights = draws(found["radial"], 2000)
+    by_arm = {trial.arm: trial for trial in trials if trial.hyperparameters["layer"] == "linear"}
+    _, radii, _ = draws(by_arm["mfvi"], 2000)
+    _, _, weights = draws(by_arm["radial"], 2000)
     assert stats.kstest(radii, stats.chi(11).cdf).pvalue < 1e-6
     narrow = stats.norm(scale=1 / np.sqrt(10))
     assert stats.kstest(weights, narrow.cdf).pvalue < 1e-6
