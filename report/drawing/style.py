@@ -73,7 +73,7 @@ def panel(width: float = PANEL[0], height: float = PANEL[1]) -> tuple[Figure, Ax
     """An empty figure with one pair of axes; no window and no global state behind it."""
     from matplotlib.figure import Figure  # not needed before something is drawn
 
-    from report.drawing.layout import TightMargins
+    from report.drawing.layout import TightMargins  # imports matplotlib
 
     figure = Figure(figsize=(width, height), layout=TightMargins())
     return figure, figure.add_subplot()

@@ -30,8 +30,8 @@ from robustness.store import open_store
 from robustness.store.study_store import StudyStore
 from robustness.study.loading import make_study
 from robustness.study.study import Study
-from robustness.trainables.classification.predictions import measures_on_test
-from robustness.trainables.classification.saved_model import load_model, save_predictions
+from robustness.trainables.classification.predictions import measures_on_test, save_predictions
+from robustness.trainables.classification.saved_model import load_model
 from robustness.trial import TrialKey
 
 POINT_SPACE = {

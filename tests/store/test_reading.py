@@ -13,6 +13,7 @@ from support.store_samples import MFVI, RADIAL, SamplePlan, SampleStudy, epoch, 
 import robustness
 from robustness.errors import StoreError
 from robustness.store import Store, StudyStore, reading, schema
+from robustness.store.arrays import unpack
 from robustness.trial import EpochResult, Trial
 
 HYPERPARAMETERS: list[dict[str, Any]] = [
