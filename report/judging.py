@@ -22,7 +22,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from report.frames import StudyFrames
-from robustness.sweep.outcomes import CHANCE, SUMMARIES, Judge, counts, loses_metric
+from robustness.sweep.outcome_arrays import counts, outcomes_of
+from robustness.sweep.outcomes import CHANCE, SUMMARIES, Judge, loses_metric
 from robustness.trial import COUNTED
 
 OUTCOMES = ("learned_nothing", "good")
@@ -37,7 +38,7 @@ def judge_trials(frames: StudyFrames, judges: Mapping[str, Judge]) -> pd.DataFra
     for summary in SUMMARIES:
         scores = own_scores(trials, summary)
         trials[f"score_{summary}"] = scores.fillna(worst).where(counted)
-        outcomes = judges[summary].outcomes(trials["status"], scores, trials["measured"])
+        outcomes = outcomes_of(judges[summary], trials["status"], scores, trials["measured"])
         trials[f"outcome_{summary}"] = pd.array(outcomes, dtype="string")
     reason = trials["status"].where(~trials["status"].isin(COUNTED), "not_measured").astype("string")
     trials["reason"] = reason.mask(counted)

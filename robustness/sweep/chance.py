@@ -147,3 +147,8 @@ def best_of_permuted(
             values[row, column] = metric(given, (drawn / drawn.sum(1, keepdims=True))[patient])
     best: NDArray[np.float64] = values.max(axis=1)
     return best
+
+
+def upper_point(values: Sequence[float], level: float) -> float:
+    """Return the smallest of the values that at most a share `level` of them exceeds."""
+    return float(np.quantile(np.asarray(values, dtype=float), 1 - level, method="inverted_cdf"))

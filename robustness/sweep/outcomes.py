@@ -11,12 +11,9 @@ ran out of memory, timed out or failed are excluded. Pre-training epochs never c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from robustness.trial import COUNTED, EpochResult, Status
 
@@ -76,34 +73,19 @@ class Judge:
 
     def outcome(self, status: Status | str, metric: float | None) -> Outcome | None:
         """The outcome of one trial; None while it runs and for trials that are excluded."""
-        outcome: Outcome | None = self.outcomes([status], [math.nan if metric is None else metric]).item()
-        return outcome
+        if status not in COUNTED:
+            return None
+        if metric is None or math.isnan(metric):
+            return "learned_nothing" if status == "diverged" else None
+        if self.has("learned_nothing", metric):
+            return "learned_nothing"
+        return "good" if self.has("good", metric) else "between"
 
-    def outcomes(self, status: ArrayLike, metric: ArrayLike, measured: ArrayLike = False) -> NDArray[np.object_]:
-        """The outcomes [n] of trials, None for those that do not count.
-
-        `metric` is NaN for a trial without one; it learned nothing if it diverged or was `measured` nevertheless.
-        """
-        metric = np.asarray(metric, dtype=float)
-        outcomes = np.full(metric.shape, "between", dtype=object)
-        outcomes[self.has("good", metric)] = "good"
-        outcomes[self.has("learned_nothing", metric) | np.isnan(metric)] = "learned_nothing"
-        outcomes[~counts(status, metric, measured)] = None
-        return outcomes
-
-    def has(self, outcome: str, metric: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which metrics, an array of any shape, mean `learned_nothing` or `good`; never both."""
+    def has(self, outcome: str, metric: Any) -> Any:
+        """Whether a metric, a number or an array of any shape, means `learned_nothing` or `good`; never both."""
         nothing = metric <= self.nothing if self.inclusive else metric < self.nothing
-        return nothing if outcome == "learned_nothing" else (metric >= self.good) & ~nothing
-
-
-def counts(status: ArrayLike, metric: ArrayLike, measured: ArrayLike = False) -> NDArray[np.bool_]:
-    """Which trials [n] count for the fractions: finished or diverged, and with anything to judge them by."""
-    status = np.asarray(status, dtype=object)
-    # A trial that diverged in its first epoch has recorded nothing, and shows just that.
-    scored = ~np.isnan(np.asarray(metric, dtype=float))
-    counted: NDArray[np.bool_] = np.isin(status, COUNTED) & (scored | np.asarray(measured) | (status == "diverged"))
-    return counted
+        # For truth values and arrays of them alike, `>` is "and not".
+        return nothing if outcome == "learned_nothing" else (metric >= self.good) > nothing
 
 
 def judges(document: Mapping[str, Any], untrained: Mapping[str, Any] | None) -> dict[str, Judge]:
@@ -126,8 +108,14 @@ def _beating_chance(note: Mapping[str, Any] | None, summary: str, level: float, 
         return Judge(CHANCE, good, inclusive=True, known=False, why=why)
     part: Mapping[str, Any] = note.get("summaries", {}).get(summary) or note
     scores = [float(score) for score in part.get("scores", [])]
-    points = [upper_point(values, level) for values in (scores, _permuted(part.get("permutation"))) if values]
-    value = float(part["threshold"]) if part.get("threshold") is not None else max(points, default=CHANCE)
+    if part.get("threshold") is not None:
+        value = float(part["threshold"])
+    else:
+        # Loads numpy, which `status` does without.
+        from robustness.sweep.chance import upper_point
+
+        points = [upper_point(values, level) for values in (scores, _permuted(part.get("permutation"))) if values]
+        value = max(points, default=CHANCE)
     judged_as = str(part.get("summary", note.get("summary", summary)))
     evaluations = part.get("evaluations", note.get("evaluations"))
     if scores:
@@ -152,8 +140,3 @@ def _permuted(permutation: object) -> list[float]:
     if isinstance(permutation, (int, float)):
         return [float(permutation)]
     return [float(value) for value in permutation] if isinstance(permutation, (list, tuple)) else []
-
-
-def upper_point(values: Sequence[float], level: float) -> float:
-    """The smallest of the values that at most a share `level` of them exceeds."""
-    return float(np.quantile(np.asarray(values, dtype=float), 1 - level, method="inverted_cdf"))

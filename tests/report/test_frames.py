@@ -11,7 +11,8 @@ from support.stores import AWKWARD, Made, fill, from_table, made_study, mixed, u
 from report.frames import TRIAL_COLUMNS, load_frames
 from report.judged_study import JudgedStudy
 from robustness.store import Store, StudyStore, open_store
-from robustness.sweep.outcomes import CHANCE, Judge, judges, upper_point
+from robustness.sweep.chance import upper_point
+from robustness.sweep.outcomes import CHANCE, Judge, judges
 
 UNTRAINED = {"learned_nothing": {"no_better_than_untrained": 0.01, "below": None}}
 

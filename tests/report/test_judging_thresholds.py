@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from robustness.metrics import multiclass_auc
-from robustness.sweep.chance import best_of_permuted
-from robustness.sweep.outcomes import upper_point
+from robustness.sweep.chance import best_of_permuted, upper_point
 
 LABELS = np.array([1, 1, 0, 0, 1, 0, 0, 1])
 PATIENTS = np.array([7, 7, 7, 2, 3, 3, 9, 9])
