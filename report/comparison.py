@@ -19,6 +19,7 @@ from report.frames import StudyFrames
 from report.judging import OUTCOMES, own_scores
 from report.words import SIGNIFICANT
 from robustness.errors import RobustnessError
+from robustness.space.samplers import SAMPLERS
 from robustness.space.space import read_space
 from robustness.statistics.paired import (
     Table,
@@ -46,7 +47,8 @@ class Sample:
         """How a study's configurations were drawn."""
         sampling = frames.document["sampling"]
         population = None
-        if sampling.get("strategy", "random") != "sobol":
+        sampler = SAMPLERS.get(sampling.get("strategy", "random"))
+        if sampler is None or sampler.without_replacement:
             try:
                 population = read_space(frames.document["space"], "space").allowed()
             except (RobustnessError, KeyError):

@@ -37,11 +37,6 @@ def metric_words(metric: str) -> str:
     return spaced(metric).replace("auc", "AUC")
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 pair`, `2 pairs`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def number(value: object) -> str:
     """The value of a hyperparameter in a few characters."""
     if isinstance(value, bool) or not isinstance(value, int | float):

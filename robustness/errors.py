@@ -73,3 +73,8 @@ def shown_key(key: str | int) -> str:
     """Return a key as it appears in a one-line message."""
     text = str(key)
     return (text if len(text) <= 60 else f"{text[:59]}…") if text.isprintable() else shown(text)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return `1 trial`, `2 trials`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -230,3 +230,16 @@ def metric_function(name: str) -> MetricFunction:
     if function is None:
         raise ValueError(f"{name!r} is not a built-in metric: only its trainable can compute it")
     return function
+
+
+def scores(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> dict[str, float]:
+    """Return every registered metric, NLL and calibration error of the mean of probabilities [draws, n, classes].
+
+    The names are those of the validation metrics without their prefix: `auc`, `accuracy`, ...
+    """
+    mean = predictive_mean(probabilities)
+    short_names = {name.removeprefix("validation_"): name for name in METRICS if name.startswith("validation_")}
+    return {short: metric_function(name)(labels, mean) for short, name in short_names.items()} | {
+        "nll": nll(labels, mean),
+        "calibration_error": expected_calibration_error(labels, mean),
+    }

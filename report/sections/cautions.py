@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from report.sections import own_results
 from report.sections.verdict import decided
-from report.words import plural, spaced, text
+from report.words import spaced, text
+from robustness.errors import plural
 from robustness.trial import PENDING
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ import yaml
 
 from report.document import Numbers
 from report.frames import StudyFrames
-from report.words import plural, spaced, text
+from report.words import spaced, text
+from robustness.errors import plural
 from robustness.optimize.ensembles import FROM_MEMBERS
 
 MAIN_PACKAGES = ("python", "robustness-study", "torch", "numpy", "pandas", "ray", "optuna")

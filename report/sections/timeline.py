@@ -12,7 +12,8 @@ import pandas as pd
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import label_ends
 from report.drawing.style import panel
-from report.words import plural, text
+from report.words import text
+from robustness.errors import plural
 from robustness.optimize.ensembles import FROM_MEMBERS
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from report.comparison import favoured
 from report.frames import StudyFrames
 from report.judging import OUTCOMES
-from report.words import has_interval, interval_words, made_positive, p_words, percent, plural, share
+from report.words import has_interval, interval_words, made_positive, p_words, percent, share
+from robustness.errors import plural
 
 if TYPE_CHECKING:
     from report.analysis import Analysis

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 
 from robustness.cli import DONE
+from robustness.errors import plural
 from robustness.importing.csv_runs import Columns, read_runs
 from robustness.importing.imported_study import ImportedStudy
 from robustness.store import open_store
 from robustness.study.arms import check_label
-from robustness.sweep.progress import plural
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,12 +10,12 @@ from rich.text import Text
 
 from robustness.cli import DONE
 from robustness.cli.display import print_table, value_text
+from robustness.errors import plural
 from robustness.optimize.plan import plan_search
 from robustness.study.loading import load_study
 from robustness.study.study import Study
 from robustness.sweep.plan import Plan, make_plan
 from robustness.sweep.power import DISCORDANCE, sample_size_line
-from robustness.sweep.progress import plural
 
 ROWS = 100
 """Longer tables are cut; --json prints all rows."""

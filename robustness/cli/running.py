@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED, print_error
 from robustness.cli.interruption import Interruption, resume_line
-from robustness.errors import StoreError
+from robustness.errors import StoreError, plural
 from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor
 from robustness.store.study_store import StudyStore
-from robustness.sweep.progress import plural
 from robustness.trial import NO_RESULT, PENDING, Status
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from robustness.cli import DONE, INCOMPLETE, INTERRUPTED
 from robustness.cli.display import Display, Printer
 from robustness.cli.interruption import Interruption, interruptible
 from robustness.cli.running import make_executor, run_study
-from robustness.errors import StudyFileError
+from robustness.errors import StudyFileError, plural
 from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor, StartInterrupted
 from robustness.store import open_store
@@ -21,7 +21,7 @@ from robustness.study.loading import load_study
 from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE
 from robustness.sweep.plan import Plan, make_plan
-from robustness.sweep.progress import SweepProgress, plural
+from robustness.sweep.progress import SweepProgress
 from robustness.sweep.sweep import STOPPED_NOTE, read_keys, sweep, terms_of
 from robustness.sweep.untrained import untrained_note
 from robustness.sweep.winners import plan_winners

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from robustness.errors import plural
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge, Outcome
 from robustness.trial import COUNTED, ENDED, NO_RESULT, EpochResult, Status, TrialKey
 
@@ -249,11 +250,6 @@ class SweepProgress(Progress):
 def in_words(name: str) -> str:
     """A status or outcome as text: `timed out`."""
     return name.replace("_", " ")
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 trial`, `2 trials`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""One folder per kind of training: `study.py` checks a study without torch, `training.py` trains a trial."""
+"""Kinds of training, a folder each: `study.py` checks a study without torch, the other modules train a trial."""
 
 from __future__ import annotations
 

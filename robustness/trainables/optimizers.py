@@ -22,6 +22,8 @@ class OptimizerKind:
     torch_class: str
     arguments: Callable[[Mapping[str, Any]], dict[str, Any]]
     """Maps the hyperparameters to keyword arguments other than the learning rate."""
+    fused: bool = True
+    """Whether the class has a fused form, which is faster for a few large vectors."""
 
 
 def _sgd_arguments(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,9 +91,10 @@ def make_optimizer(ensemble: Ensemble, hyperparameters: Mapping[str, Any]) -> Jo
     groups = [{"params": [vector.value for vector in means], "weight_decay": decay}]
     groups += [{"params": [vector.value for vector in vectors]} for vectors in rhos]
     kind = OPTIMIZERS[name]
-    optimizer = getattr(torch.optim, kind.torch_class)(
-        groups, lr=float(hyperparameters["learning_rate"]), fused=True, **kind.arguments(hyperparameters)
-    )
+    arguments = {"fused": True} if kind.fused else {}
+    arguments |= kind.arguments(hyperparameters)
+    rate = float(hyperparameters["learning_rate"])
+    optimizer = getattr(torch.optim, kind.torch_class)(groups, lr=rate, **arguments)
     return JoinedOptimizer([vector for vectors in (means, *rhos) for vector in vectors], optimizer)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from report.comparison import favoured
 from report.frames import StudyFrames
-from report.words import SIGNIFICANT, interval_words, made_positive, p_words, plural, plus_minus
+from report.words import SIGNIFICANT, interval_words, made_positive, p_words, plus_minus
+from robustness.errors import plural
 
 
 def higher_arm(entry: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""Predictions for a split, and their scores."""
+"""The predictions of a network for a split."""
 
 from __future__ import annotations
 

@@ -37,17 +37,6 @@ def load_predictions(path: Path) -> dict[str, NDArray[Any]]:
         return dict(arrays)
 
 
-def scores(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> dict[str, float]:
-    """Return AUC, accuracy, NLL and calibration error of the predictive mean of probabilities [draws, n, classes]."""
-    mean = metrics.predictive_mean(probabilities)
-    return {
-        "auc": metrics.multiclass_auc(labels, mean),
-        "accuracy": metrics.accuracy(labels, mean),
-        "nll": metrics.nll(labels, mean),
-        "calibration_error": metrics.expected_calibration_error(labels, mean),
-    }
-
-
 def measures_on_test(
     labels: NDArray[np.int64], patients: NDArray[np.int64], probabilities: NDArray[Any]
 ) -> dict[str, float]:
@@ -57,7 +46,7 @@ def measures_on_test(
     """
     mean = metrics.predictive_mean(probabilities)
     uncertainty = metrics.mutual_information(probabilities)
-    measures = {f"test_{name}": value for name, value in scores(labels, probabilities).items()}
+    measures = {f"test_{name}": value for name, value in metrics.scores(labels, probabilities).items()}
     for fraction in metrics.REFERRED:
         name = f"test_auc_{round(100 * fraction)}"
         referred = partial(referred_auc, fraction=fraction)

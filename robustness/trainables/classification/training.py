@@ -18,7 +18,7 @@ from robustness.bnn.precision import forward_precision
 from robustness.errors import Diverged
 from robustness.methods import find_method, read_method_options
 from robustness.methods.method import Schedule, Setting
-from robustness.metrics import multiclass_auc
+from robustness.metrics import multiclass_auc, scores
 from robustness.streams import Streams
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
@@ -28,7 +28,6 @@ from robustness.trainables.classification.evaluation import predict
 from robustness.trainables.classification.gradient_noise import gradient_sd
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.options import TrainingOptions, read_training
-from robustness.trainables.classification.predictions import scores
 from robustness.trainables.models import blueprint, check_model
 from robustness.trainables.optimizers import JoinedOptimizer, make_optimizer, set_learning_rate
 from robustness.trial import EpochResult, Trial
