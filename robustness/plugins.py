@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +25,15 @@ def find_object(name: str, setting: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        raise StudyFileError(f"{setting}: cannot import {module_name!r} ({error})") from error
+        raise StudyFileError(
+            f"{setting}: cannot import {module_name!r} ({error}); install it, or put it beside the study file"
+        ) from error
     try:
         return getattr(module, attribute)
     except AttributeError:
-        raise StudyFileError(f"{setting}: {module_name!r} has no {attribute!r}") from None
+        near = get_close_matches(attribute, vars(module), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise StudyFileError(f"{setting}: the module {module_name!r} has no {attribute!r}{hint}") from None
 
 
 def find_trainable(name: str) -> Trainable:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from robustness.errors import RobustnessError, dotted, shown, unknown_name
+from robustness.errors import RobustnessError, dotted, plural, shown, unknown_name
 
 _Options = TypeVar("_Options", bound=BaseModel)
 
@@ -44,7 +44,7 @@ def first_fault(error: ValidationError, model: type[BaseModel], data: Any) -> st
     fault = min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
     path = _path(fault["loc"], data, fault["type"])
     places = {dotted(_path(each["loc"], data, each["type"])) for each in faults}
-    more = f" (and {len(places) - 1} more in this file)" if len(places) > 1 else ""
+    more = f" (and {plural(len(places) - 1, 'more error')} in this file)" if len(places) > 1 else ""
     return f"{dotted(path)}: {_description(fault, path, model)}{more}"
 
 
@@ -56,6 +56,11 @@ def _description(fault: Any, path: list[str | int], model: type[BaseModel]) -> s
             return "is missing"
         case "model_type" | "dict_type" | "mapping_type":
             return f"must be a mapping of keys to values, found {shown(fault['input'])}"
+        case "string_pattern_mismatch" if path[-1:] == ["trainable"]:
+            return f"must be a built-in name or package.module:function, found {shown(fault['input'])}"
+        case "too_short":
+            least = fault["ctx"]["min_length"]
+            return f"must have at least {least} {'entry' if least == 1 else 'entries'}, found {shown(fault['input'])}"
         case "value_error":
             return str(fault["msg"]).removeprefix("Value error, ")
     message = str(fault["msg"]).replace("Input should", "should")

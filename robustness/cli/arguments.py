@@ -52,7 +52,7 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", metavar="A", help="name of a stored study")
-    parser.add_argument("second", metavar="B", help="name of another")
+    parser.add_argument("second", metavar="B", help="name of another stored study")
     _add_store(parser)
     _add_json(parser, "print all statistics of both studies as JSON")
 
@@ -91,11 +91,11 @@ def add_prepare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--labels", type=Path, required=True, metavar="FILE", help="CSV file with one row per photograph"
     )
-    _add_out(parser, type=Path, required=True, metavar="DIR", help="folder to write; an interrupted one is resumed")
+    _add_out(parser, type=Path, required=True, metavar="DIR", help="output folder; an interrupted run is resumed")
     parser.add_argument("--size", type=int, default=256, metavar="PIXELS", help="side of the images (default: 256)")
     for kind in COLUMNS:
         parser.add_argument(
-            f"--{kind}-column", metavar="NAME", help=f"column of the {kind}, if it is not recognised by name"
+            f"--{kind}-column", metavar="NAME", help=f"column with the {kind}, if it is not recognised by name"
         )
     for split in ("validation", "test"):
         parser.add_argument(
@@ -124,7 +124,7 @@ def add_predict_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=20.0,
         metavar="PERCENT",
-        help="refer images as uncertain as the top PERCENT %% of validation images (default: 20)",
+        help="refer images at least as uncertain as the top PERCENT %% of validation images (default: 20)",
     )
     _add_json(parser, "print one JSON object per line")
 
@@ -218,11 +218,11 @@ def _add_workers(parser: argparse.ArgumentParser, **options: Any) -> None:
     parser.add_argument("-w", "--workers", metavar="N", **options)
 
 
-def _add_quiet(parser: argparse.ArgumentParser, text: str = "show no progress") -> None:
+def _add_quiet(parser: argparse.ArgumentParser, text: str = "print only warnings and errors") -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help=text)
 
 
-def _add_json(parser: argparse.ArgumentParser, text: str = "print it as JSON") -> None:
+def _add_json(parser: argparse.ArgumentParser, text: str = "print JSON") -> None:
     parser.add_argument("--json", action="store_true", help=text)
 
 

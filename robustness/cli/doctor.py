@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from robustness.cli import DONE, INCOMPLETE
-from robustness.errors import StoreError
+from robustness.errors import StoreError, plural
 
 PACKAGES = ("torch", "ray", "optuna", "sqlalchemy", "pandas", "numpy", "scipy", "seaborn", "pydantic", "psycopg")
 OPTIONAL = {"psycopg": "needed for a PostgreSQL store: pip install 'robustness-study[postgres]'"}
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     for finding in findings:
         print(f"{MARKS[finding.state]} {finding.subject:{width}}  {finding.detail}")
     problems = sum(finding.state == "problem" for finding in findings)
-    print(f"{problems} problem(s) found, marked !" if problems else "no problems found")
+    print(f"{plural(problems, 'problem')} found, marked !" if problems else "no problems found")
     return INCOMPLETE if problems else DONE
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from robustness.cli import DONE
+from robustness.cli.interruption import store_option
 from robustness.errors import plural
 from robustness.importing.csv_runs import Columns, read_runs
 from robustness.importing.imported_study import ImportedStudy
@@ -28,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"imported {plural(len(study.runs), 'run')} of {plural(len(study.arms), 'arm')} "
         f"({', '.join(study.arms)}) in {plural(configurations, 'configuration')}"
     )
-    print(f"write the report with: robustness report {study.name}")
+    print(f"write the report with: robustness report {shlex.quote(study.name)}{store_option(arguments)}")
     return DONE
 
 

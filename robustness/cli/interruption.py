@@ -54,8 +54,7 @@ def resume_line(arguments: argparse.Namespace) -> str:
     words = ["robustness", arguments.command, arguments.study]
     for override in arguments.set:
         words += ["--set", override]
-    if arguments.store:
-        words += ["--store", shown(read_url(arguments.store))]
+    words += shlex.split(store_option(arguments))
     if arguments.workers:
         words += ["--workers", str(arguments.workers)]
     if arguments.ray_address:
@@ -64,3 +63,8 @@ def resume_line(arguments: argparse.Namespace) -> str:
         words += ["--only", trial]
     words += [f"--{name.replace('_', '-')}" for name in REPEATED_FLAGS if getattr(arguments, name, False)]
     return shlex.join(words)
+
+
+def store_option(arguments: argparse.Namespace) -> str:
+    """` --store URL` as the user gave it, without a password, for a command that is suggested; empty without one."""
+    return f" --store {shlex.quote(shown(read_url(arguments.store)))}" if arguments.store else ""

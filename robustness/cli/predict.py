@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import UnidentifiedImageError
 
 from robustness.cli import BAD_INPUT, DONE
 from robustness.errors import RobustnessError, TaskError
@@ -32,15 +33,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise TaskError(f"--refer is {arguments.refer}, but must be a percentage from 0 to 100")
     model = load_model(arguments.model)
     threshold = model.referral_threshold(arguments.refer / 100)
-    if not arguments.json:
-        print(f"{'probability':>11}  {'uncertainty':>11}  refer  image")
     unreadable = 0
+    header = None if arguments.json else f"{'probability':>11}  {'uncertainty':>11}  refer  image"
     batch: list[tuple[str, Image]] = []
     for name, image in _images(arguments.images, model.image_size):
         if isinstance(image, Exception):
             unreadable += 1
-            print(f"robustness: {name}: cannot be read as an image ({_reason(image)})", file=sys.stderr)
+            print(f"robustness: {name}: {_reason(image)}", file=sys.stderr)
             continue
+        if header is not None:
+            print(header)
+            header = None
         batch.append((name, image))
         if len(batch) == BATCH:
             _predict(model, batch, threshold, arguments)
@@ -59,7 +62,7 @@ def _predict(
     for (name, _), p, u in zip(batch, mean, uncertainty, strict=True):
         # The probability of the positive class or, with more than two classes, of the most probable one.
         label = 1 if model.classes == 2 else int(p.argmax())
-        row = {"picture": name, "probability": float(p[label]), "uncertainty": float(u), "refer": bool(u > threshold)}
+        row = {"image": name, "probability": float(p[label]), "uncertainty": float(u), "refer": bool(u > threshold)}
         if model.classes > 2:
             row["class"] = label
         if arguments.json:
@@ -96,5 +99,9 @@ def _read(read_bytes: Callable[[], bytes], size: int) -> Image | Exception:
 
 
 def _reason(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    match error:
+        case FileNotFoundError():
+            return "no such file"
+        case UnidentifiedImageError():
+            return "not an image, or of an unknown format"
+    return f"cannot be read as an image ({type(error).__name__}: {' '.join(str(error).split())})"

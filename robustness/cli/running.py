@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED, print_error
-from robustness.cli.interruption import Interruption, resume_line
+from robustness.cli.interruption import Interruption, resume_line, store_option
 from robustness.errors import StoreError, plural
 from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor
@@ -60,11 +60,11 @@ def run_study(
     _report(arguments, store, print_results)
     failed = sum(counts.get(status, 0) for status in failures)
     if failed:
-        *others, last = (DID[status] for status in failures)
+        how = ", ".join(f"{counts[status]:,} {DID[status]}" for status in failures if counts.get(status))
         retry = ", `--retry` reruns them" if arguments.command == "sweep" else ""
         print(
-            f"{plural(failed, 'trial')} {', '.join(others)} or {last}: "
-            f"`robustness status {store.name}` lists them{retry}",
+            f"trials without a result: {how}; `robustness status {store.name}{store_option(arguments)}` "
+            f"lists them{retry}",
             file=sys.stderr,
         )
     return DONE if complete and not failed else INCOMPLETE

@@ -48,6 +48,7 @@ class SearchProgress(Progress):
         """The progress of a stored study with `search`."""
         progress = _planned(store.document())
         seconds, newest = store.seconds(), store.newest_epochs()
+        progress.errors = store.errors()
         models: Counter[tuple[str, int]] = Counter()
         for key, status, score, stage, run in store.results():
             # Arms that were removed from the study still have trials in the store.

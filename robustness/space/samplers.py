@@ -67,7 +67,8 @@ def draw(space: Space, strategy: str, count: int | None, seed: int) -> list[Conf
     if allowed is not None and wanted > allowed:
         total = f" (of {space.size():,} before its condition)" if space.conditions else ""
         raise SearchSpaceError(
-            f"sampling.configurations: {wanted} configurations requested, but the space has only {allowed}{total}"
+            f"sampling.configurations: {wanted} configurations requested, but the space has only {allowed}{total}; "
+            "lower it, or extend the space"
         )
     sequences = [
         _stratum(space, options, sampler, f"{seed}/{strategy}/{stratum}") for stratum, options in strata.items()

@@ -90,7 +90,8 @@ def _refuse_different(name: str, old: Mapping[str, Any], new: Mapping[str, Any])
     more = f"; and {len(changes) - SHOWN_DIFFERENCES} more" if len(changes) > SHOWN_DIFFERENCES else ""
     raise StoreError(
         f"study {name!r} is in the store with different content, so its results cannot be combined: "
-        f"{'; '.join(changes[:SHOWN_DIFFERENCES])}{more} (rename the study or use another store)"
+        f"{'; '.join(changes[:SHOWN_DIFFERENCES])}{more} (rename the study or use another store; "
+        "configurations, replicates, arms and runs can be added, not removed)"
     )
 
 

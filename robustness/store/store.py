@@ -94,7 +94,7 @@ def _check_file(url: URL, create: bool) -> None:
     if file.is_dir():
         raise StoreError(f"store {shown(url)!r}: {str(file)!r} is a folder, not a database file")
     if not create and not file.exists():
-        raise StoreError(f"store {shown(url)!r} does not exist; a sweep creates it")
+        raise StoreError(f"store {shown(url)!r} does not exist; run a sweep first, or give --store")
 
 
 def _upgrade(database: Database, create: bool) -> None:

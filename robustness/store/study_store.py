@@ -111,6 +111,13 @@ class StudyStore:
             rows = connection.execute(statement).all()
         return {TrialKey(*key): seconds for *key, seconds in rows}
 
+    def errors(self) -> dict[TrialKey, str]:
+        """The error of each trial that has one."""
+        statement = self._of_trials(trials.c.error).where(trials.c.error.is_not(None))
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        return {TrialKey(*key): error for *key, error in rows}
+
     def newest_epochs(self) -> dict[TrialKey, EpochResult]:
         """The newest epoch of each running trial that has one."""
         newest = (

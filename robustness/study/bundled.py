@@ -38,7 +38,9 @@ def _find(name_or_path: str, folder: Path, kind: str, words: str, error: type[Ro
     try:
         if is_path:
             if not path.exists():
-                raise error(f"{path}: there is no such file")
+                stem = Path(name_or_path).stem
+                hint = f"; the bundled {words} is called {stem!r}" if stem in bundled_names(kind) else ""
+                raise error(f"{path}: there is no such file{hint}")
             if path.is_dir():
                 raise error(f"{path}: is a folder, not a {words} file")
             return path

@@ -65,10 +65,11 @@ def _differences(old: Any, new: Any, path: str) -> list[str]:
             place = f"{path}.{key}" if path else str(key)
             lines += _differences(old.get(key, _ABSENT), new.get(key, _ABSENT), place)
         return lines
+    arm = path.removeprefix("arms.") if path.startswith("arms.") and path.count(".") == 1 else None
     if old is _ABSENT:
-        return [f"{path}: not set before, now {shown(new)}"]
+        return [f"the arm {arm!r} was added" if arm else f"{path}: not set before, now {shown(new)}"]
     if new is _ABSENT:
-        return [f"{path}: {shown(old)}, now removed"]
+        return [f"the arm {arm!r} was removed" if arm else f"{path}: {shown(old)}, now removed"]
     same = _same_number(old, new) or (old == new and type(old) is type(new))
     return [] if same else [f"{path}: {shown(old)}, now {shown(new)}"]
 

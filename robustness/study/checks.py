@@ -23,7 +23,8 @@ def check_study(study: Study, check_data: bool) -> Study:
         raise
     except Exception as error:
         # Importing a user's module runs its code, which may raise anything.
-        raise StudyFileError(f"trainable: importing {study.trainable!r} fails: {error!r}") from error
+        module = study.trainable.partition(":")[0]
+        raise StudyFileError(f"trainable: importing {module!r} failed: {type(error).__name__}: {error}") from error
     if study.outcomes.learned_nothing.below is None and trainable.untrained is None:
         raise StudyFileError(
             f"outcomes.learned_nothing: the chance level of the trainable {study.trainable!r} is unknown; "

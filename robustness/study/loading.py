@@ -110,17 +110,17 @@ def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
         search=file.search,
         finals=file.finals,
         winners=file.winners,
-        spaces={arm: _read_space(entry, source, folder) for arm, entry in own_spaces.items()},
+        spaces={a: _read_space(entry, source, folder, f"search.spaces.{a}") for a, entry in own_spaces.items()},
         folder=folder,
         compare_with=file.compare_with,
     )
 
 
-def _read_space(entry: str | Mapping[str, Any], source: str, folder: Path | None) -> Space:
+def _read_space(entry: str | Mapping[str, Any], source: str, folder: Path | None, key: str = "space") -> Space:
     if not isinstance(entry, str):
-        return read_space(entry, f"{source}: space")
+        return read_space(entry, f"{source}: {key}")
     try:
         path = find_space(entry, folder or Path())
     except SearchSpaceError as error:
-        raise SearchSpaceError(f"{source}: space: {error}") from None
+        raise SearchSpaceError(f"{source}: {key}: {error}") from None
     return read_space(read_file(path, SearchSpaceError), str(path))

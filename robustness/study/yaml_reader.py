@@ -45,6 +45,8 @@ def read_file(path: Path, error: type[RobustnessError]) -> dict[str, Any]:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise error(f"{path}: cannot be read ({reason})") from None
     data = read_text(text, str(path), error)
+    if data is None:
+        raise error(f"{path}: the file is empty")
     if not isinstance(data, dict):
         raise error(f"{path}: must be a mapping of keys to values, found {shown(data)}")
     return data
@@ -61,7 +63,10 @@ def read_text(text: str, source: str, error: type[RobustnessError]) -> Any:
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark
         line = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise error(f"{source}: {reader.where()}{line}not valid YAML: {problem.problem or problem.context}") from None
+        fault = problem.problem or problem.context
+        if "'\\t'" in str(fault):
+            fault = "indented with a tab; use spaces"
+        raise error(f"{source}: {reader.where()}{line}not valid YAML: {fault}") from None
     except yaml.YAMLError as problem:
         raise error(f"{source}: {reader.where()}not valid YAML: {problem}") from None
     except RecursionError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from robustness.errors import plural
+from robustness.study.bundled import bundled_names
 from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge, Outcome
 from robustness.trial import COUNTED, ENDED, NO_RESULT, EpochResult, Status, TrialKey
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 FAILURES: tuple[Status, ...] = (*NO_RESULT, "diverged", "pruned")
 """The statuses of trials that ended early, in the order in which they are listed."""
+
+
+LONGEST_REASON = 120
+"""Characters of an error in a list of trials."""
 
 
 @dataclass(kw_only=True)
@@ -30,6 +35,8 @@ class Progress(ABC):
     """The newest epoch of each running trial."""
     epoch_seconds: dict[str, tuple[int, float]] = field(default_factory=dict)
     """For each arm the number of timed epochs and their total duration."""
+    errors: Mapping[TrialKey, str] = field(default_factory=dict)
+    """The errors of ended trials."""
 
     @abstractmethod
     def tallies(self) -> dict[str, tuple[int, int]]:
@@ -71,10 +78,15 @@ class Progress(ABC):
     def failed_trials(self) -> list[str]:
         """One line for each trial that ended without a result."""
         return [
-            f"{in_words(status)}: {self.trial_name(key)}{self.how_to_reproduce(key)}"
+            f"{in_words(status)}: {self.trial_name(key)}{self._reason(key)}{self.how_to_reproduce(key)}"
             for key, status in self.states.items()
             if status in NO_RESULT
         ]
+
+    def _reason(self, key: TrialKey) -> str:
+        """The last line of the trial's error, which names the exception."""
+        lines = self.errors.get(key, "").strip().splitlines()
+        return f": {lines[-1][:LONGEST_REASON]}" if lines else ""
 
     def seconds_left(self) -> float | None:
         """The epochs left times the mean duration of an epoch of their arm, divided by the trials running at once."""
@@ -155,6 +167,7 @@ class SweepProgress(Progress):
             if progress.states[key] == "finished":
                 progress.add_epochs(key.arm, progress.epochs or 1, seconds)
         newest = store.newest_epochs()
+        progress.errors = store.errors()
         for key, status in progress.states.items():
             if status == "running":
                 progress.running[key] = newest.get(key)
@@ -210,7 +223,8 @@ class SweepProgress(Progress):
         return self.epochs
 
     def how_to_reproduce(self, key: TrialKey) -> str:
-        return f" (to reproduce: robustness sweep {self.study} --only {key} --inline)"
+        name = self.study if self.study in bundled_names("studies") else "STUDY.yaml"
+        return f" (to reproduce: robustness sweep {name} --only {key} --inline)"
 
     def details(self) -> Mapping[str, Any]:
         counts = {"pairs": self.pairs()}

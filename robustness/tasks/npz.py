@@ -27,7 +27,7 @@ class Options(BaseModel):
 def check(options: Options) -> None:
     """Raise `TaskError` unless the file exists."""
     if not Path(options.file).is_file():
-        raise TaskError(f"task 'npz': file {options.file!r} does not exist")
+        raise TaskError(f"task.file: {options.file!r} does not exist")
 
 
 def load(options: Options) -> TaskData:

@@ -40,7 +40,7 @@ def answers(shown: str) -> list[dict[str, object]]:
 def test_every_picture_of_a_folder_is_answered(model: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", str(model), str(folder), "--json"]) == 0
     found = answers(capsys.readouterr().out)
-    assert [Path(str(a["picture"])).name for a in found] == [f"eye_{n}.png" for n in range(5)]
+    assert [Path(str(a["image"])).name for a in found] == [f"eye_{n}.png" for n in range(5)]
     for answer in found:
         assert 0 <= float(str(answer["probability"])) <= 1
         assert float(str(answer["uncertainty"])) >= 0
@@ -75,14 +75,14 @@ def test_a_damaged_picture_gets_one_line_and_the_others_are_still_predicted(
     assert main(["predict", str(model), str(folder)]) == 2
     shown = capsys.readouterr()
     assert len(shown.err.splitlines()) == 1
-    assert "eye_2.png: cannot be read" in shown.err
+    assert "eye_2.png: not an image" in shown.err
     assert len(shown.out.splitlines()) == 1 + 4
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["missing.pt", "a.png"], "missing.pt: not a readable checkpoint"),
+        (["missing.pt", "a.png"], "missing.pt: no such file"),
         (["MODEL", "FOLDER", "--samples", "0"], "--samples is 0"),
         (["MODEL", "FOLDER", "--refer", "120"], "--refer is 120"),
     ],

@@ -53,7 +53,7 @@ def test_status_shows_running_trials_and_how_to_reproduce_a_failure(
     shown = capsys.readouterr().out
     assert "1 of 5 pairs done, 1 trial running" in shown
     assert "0.750" in shown
-    assert "robustness sweep simulated --only 1/first --inline" in shown
+    assert "1/first: ValueError (to reproduce: robustness sweep STUDY.yaml --only 1/first --inline" in shown
     bars = [line for line in shown.splitlines() if "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in line]
     assert len(bars) == 1
     assert (

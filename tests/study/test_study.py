@@ -291,8 +291,8 @@ def test_a_users_own_trainable_is_found_beside_the_study_and_takes_its_own_optio
     [
         ("", "has no 'train'"),
         ("train = 5", "is not callable"),
-        ("1 / 0", "importing 'my_training:train' fails: ZeroDivisionError"),
-        ("def train(:", "importing 'my_training:train' fails: SyntaxError"),
+        ("1 / 0", "importing 'my_training' failed: ZeroDivisionError: division by zero"),
+        ("def train(:", "importing 'my_training' failed: SyntaxError"),
         ("import not_there_at_all", "cannot import 'my_training'"),
     ],
 )

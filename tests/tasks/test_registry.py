@@ -24,8 +24,8 @@ SMALL = {"name": "synthetic_fundus", "image_size": 16, "train": 6, "validation":
         ({**SMALL, "image_sise": 4}, "unknown key 'image_sise'; did you mean 'image_size'?"),
         ({**SMALL, "train": "many"}, "task.train: should be a valid integer"),
         ({"name": "retinopathy"}, "task.folder: is missing"),
-        ({"name": "retinopathy", "folder": "/no/such"}, "folder '/no/such' does not exist"),
-        ({"name": "npz", "file": "/no/such.npz"}, "file '/no/such.npz' does not exist"),
+        ({"name": "retinopathy", "folder": "/no/such"}, "task.folder: '/no/such' does not exist"),
+        ({"name": "npz", "file": "/no/such.npz"}, "task.file: '/no/such.npz' does not exist"),
     ],
 )
 def test_a_bad_task_gets_one_line_that_names_the_problem(options: dict[str, Any], message: str) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from robustness.errors import TaskError
+from robustness.errors import TaskError, plural
 from robustness.files import replacing
 from robustness.tasks.data import channel_statistics
 from robustness.tasks.fundus.label_table import SPLITS, Photograph
@@ -65,7 +65,10 @@ def prepare(
     plan = [photograph for split in SPLITS for photograph in photographs if photograph.split == split]
     for split in SPLITS[:2]:
         if not any(photograph.split == split for photograph in plan):
-            raise TaskError(f"no image is left for the {split} split of {len(plan)} images")
+            raise TaskError(
+                f"{plural(len(plan), 'image')} cannot be split: the {split} set would be empty; add images, or "
+                "change the shares of the splits"
+            )
     source = Source(images)
     try:
         files = source.find([photograph.name for photograph in plan])

@@ -63,7 +63,9 @@ def load(options: Options) -> TaskData:
 def _facts(options: Options) -> dict[str, Any]:
     folder = Path(options.folder)
     if not folder.is_dir():
-        raise TaskError(f"task 'retinopathy': folder {options.folder!r} does not exist")
+        raise TaskError(
+            f"task.folder: {options.folder!r} does not exist; `robustness prepare retinopathy` writes such a folder"
+        )
     try:
         facts: dict[str, Any] = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         version = facts["version"]

@@ -134,7 +134,7 @@ def test_a_folder_with_other_contents_is_left_untouched(tmp_path: Path) -> None:
 
 def test_a_data_set_without_training_images_is_rejected(tmp_path: Path) -> None:
     table = [Photograph("1_left", 0, "1", "validation")]
-    with pytest.raises(TaskError, match="no image is left for the train split"):
+    with pytest.raises(TaskError, match="1 image cannot be split: the train set would be empty"):
         prepare(tmp_path, table, 32, tmp_path / "out")
 
 
