@@ -63,7 +63,7 @@ def _description(fault: Any, path: list[str | int], model: type[BaseModel]) -> s
             return f"must have at least {least} {'entry' if least == 1 else 'entries'}, found {shown(fault['input'])}"
         case "value_error":
             return str(fault["msg"]).removeprefix("Value error, ")
-    message = str(fault["msg"]).replace("Input should", "should")
+    message = str(fault["msg"]).replace("Input should", "must")
     return f"{message}, found {shown(fault['input'])}"
 
 

@@ -38,7 +38,9 @@ COMMANDS = {
     "status": Command("show the progress of stored studies and the time left", declare.add_status_arguments),
     "plan": Command("show what a sweep or search would run, without running it", declare.add_plan_arguments),
     "prepare": Command("convert downloaded data into the form used for training", declare.add_prepare_arguments),
-    "predict": Command("classify images with a final model and flag those to refer", declare.add_predict_arguments),
+    "predict": Command(
+        "classify images with a final model and flag uncertain ones for review", declare.add_predict_arguments
+    ),
     "import": Command("import runs made elsewhere, from CSV files", declare.add_import_arguments),
     "schema": Command("print the JSON schema of study files, for editors", declare.add_schema_arguments),
     "doctor": Command("check this machine: packages, devices, memory and store", declare.add_doctor_arguments),

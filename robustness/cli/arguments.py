@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 REPORT_FORMATS = ("html", "json", "csv", "parquet")
-COLUMNS = ("image", "grade", "patient", "split")
+COLUMNS = {"image": "image file name", "grade": "grade", "patient": "patient ID", "split": "split"}
 """The columns of a label table whose names can be set."""
 
 
@@ -20,12 +20,12 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CONFIGURATION/ARM[/REPLICATE]",
-        help="run only this trial; with --inline, a trial that has ended is rerun and nothing is stored (repeatable)",
+        help="run only this trial (repeatable); with --inline, one that has ended is rerun without storing it",
     )
     which.add_argument(
         "--retry",
         action="store_true",
-        help="also rerun trials that failed, timed out or ran out of memory, discarding their results",
+        help="also rerun trials that failed, timed out or ran out of memory, discarding their stored results",
     )
 
 
@@ -73,7 +73,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
         type=_share,
         default=0.2,
         metavar="D",
-        help="paired difference to detect, above 0 and at most 1 (default: 0.2)",
+        help="difference between the arms' fractions to detect, above 0 and at most 1 (default: 0.2)",
     )
     parser.add_argument(
         "--discordance",
@@ -92,11 +92,9 @@ def add_prepare_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels", type=Path, required=True, metavar="FILE", help="CSV file with one row per photograph"
     )
     _add_out(parser, type=Path, required=True, metavar="DIR", help="output folder; an interrupted run is resumed")
-    parser.add_argument("--size", type=int, default=256, metavar="PIXELS", help="side of the images (default: 256)")
-    for kind in COLUMNS:
-        parser.add_argument(
-            f"--{kind}-column", metavar="NAME", help=f"column with the {kind}, if it is not recognised by name"
-        )
+    parser.add_argument("--size", type=int, default=256, metavar="PIXELS", help="width and height (default: 256)")
+    for kind, what in COLUMNS.items():
+        parser.add_argument(f"--{kind}-column", metavar="NAME", help=f"column with the {what}, if not recognised")
     for split in ("validation", "test"):
         parser.add_argument(
             f"--{split}-share",
@@ -184,7 +182,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "--ray-address",
         metavar="ADDRESS",
         default=os.environ.get("RAY_ADDRESS"),
-        help="join a running Ray cluster, `auto` or HOST:PORT (default: RAY_ADDRESS, or start a local Ray)",
+        help="join a running Ray cluster, `auto` or HOST:PORT (default: $RAY_ADDRESS, or start Ray locally)",
     )
     parser.add_argument(
         "--inline", action="store_true", help="run trials one after another in this process, without Ray"
@@ -206,7 +204,7 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
 
 def _add_store(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-s", "--store", metavar="URL", help="SQL store (default: ROBUSTNESS_STORE, or sqlite:///robustness.db)"
+        "-s", "--store", metavar="URL", help="SQL store (default: $ROBUSTNESS_STORE, or sqlite:///robustness.db)"
     )
 
 

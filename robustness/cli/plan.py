@@ -94,7 +94,7 @@ def _print_configurations(plan: Plan) -> None:
     values = {name: {c[name] for c in plan.configurations if name in c} for name in names}
     constant = [name for name in names if len(values[name]) == 1 and len(plan.configurations) > 1]
     if constant:
-        print("constant where used:", ", ".join(f"{name} {value_text(*values[name])}" for name in constant))
+        print("held constant:", ", ".join(f"{name} {value_text(*values[name])}" for name in constant))
     columns = [name for name in names if name not in constant]
     table = Table(box=None, pad_edge=False)
     table.add_column("", justify="right", style="dim")

@@ -120,7 +120,10 @@ def _column(path: Path, names: Sequence[str], wanted: str | None, usual: Sequenc
         return wanted
     column = next((name for name in usual if name in names), None)
     if column is None:
-        raise RobustnessError(f"{path}: no column {' or '.join(map(repr, usual))}: name it with --{option} COLUMN")
+        whole = f", or give the file as ARM={path.name} if all runs are of one arm" if option == "arm" else ""
+        raise RobustnessError(
+            f"{path}: no column {' or '.join(map(repr, usual))}; name the column with --{option} COLUMN{whole}"
+        )
     return column
 
 

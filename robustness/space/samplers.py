@@ -63,12 +63,12 @@ def draw(space: Space, strategy: str, count: int | None, seed: int) -> list[Conf
     strata = {str(levels): space.options.fixed(levels) for levels in _combinations(space.options, space.stratify)}
     strata = {stratum: options for stratum, options in strata.items() if space.possible(options)}
     if not strata:
-        raise SearchSpaceError("where: no configuration of the space satisfies the condition")
+        raise SearchSpaceError("where: no configuration satisfies the condition; relax it, or extend the space")
     if allowed is not None and wanted > allowed:
-        total = f" (of {space.size():,} before its condition)" if space.conditions else ""
+        total = f" of {space.size():,} that satisfy its condition" if space.conditions else ""
         raise SearchSpaceError(
             f"sampling.configurations: {wanted} configurations requested, but the space has only {allowed}{total}; "
-            "lower it, or extend the space"
+            "draw fewer, or extend the space"
         )
     sequences = [
         _stratum(space, options, sampler, f"{seed}/{strategy}/{stratum}") for stratum, options in strata.items()

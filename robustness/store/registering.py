@@ -89,7 +89,7 @@ def _refuse_different(name: str, old: Mapping[str, Any], new: Mapping[str, Any])
     changes = differences(old, new)
     more = f"; and {len(changes) - SHOWN_DIFFERENCES} more" if len(changes) > SHOWN_DIFFERENCES else ""
     raise StoreError(
-        f"study {name!r} is in the store with different content, so its results cannot be combined: "
+        f"study {name!r} is already in the store with different settings, so new results cannot be added to it: "
         f"{'; '.join(changes[:SHOWN_DIFFERENCES])}{more} (rename the study or use another store; "
         "configurations, replicates, arms and runs can be added, not removed)"
     )

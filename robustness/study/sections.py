@@ -103,8 +103,8 @@ class Outcomes(Section):
         below = self.learned_nothing.below
         if below is not None and below > self.good.at_least:
             raise ValueError(
-                f"learned_nothing.below ({below}) must not be above good.at_least ({self.good.at_least}): "
-                "a trial could be both"
+                f"learned_nothing.below ({below}) must not be above good.at_least ({self.good.at_least}); "
+                "otherwise a trial could be good and have learned nothing"
             )
         return self
 

@@ -77,7 +77,7 @@ def sample_size_line(pairs: int, outcome: str, difference: float, discordance: f
     return (
         f"{can}, and a difference of {difference:.2f} needs {need} pairs (difference between two arms' fractions of "
         f"{outcome!r}; exact two-sided McNemar test at {100 * LEVEL:.0f} %, assuming that the arms disagree in "
-        f"{100 * discordance:.0f} % of the pairs, or in as many as the difference requires)"
+        f"{100 * discordance:.0f} % of the pairs, or in more if the difference requires it)"
     )
 
 

@@ -111,4 +111,4 @@ def test_a_damaged_file_ends_the_real_process_with_2_and_one_line(tmp_path: Path
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert "training.epochs: should be a valid integer" in done.stderr
+    assert "training.epochs: must be a valid integer" in done.stderr

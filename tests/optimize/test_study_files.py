@@ -18,7 +18,7 @@ from robustness.study.loading import load_study, make_study
     ("changes", "words"),
     [
         ({"search": {"run": 3}}, "search.run: unknown key 'run'; did you mean 'runs'?"),
-        ({"search": {"runs": 0}}, "branin.yaml: search.runs: should be greater than or equal to 1, found 0"),
+        ({"search": {"runs": 0}}, "branin.yaml: search.runs: must be greater than or equal to 1, found 0"),
         ({"search": {"spaces": {"onyl": {"a": 1}}}}, "search.spaces.onyl: unknown arm 'onyl'; did you mean 'only'?"),
         ({"search": {"objective": "auc"}}, "search.objective: 'support.branin:train' does not measure auc"),
         ({"search": {"warm_start": "branin"}}, "search.warm_start: is this study itself"),

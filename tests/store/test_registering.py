@@ -70,7 +70,9 @@ def test_an_extended_study_keeps_its_results_and_takes_the_new_order(
 
 def test_other_content_under_the_same_name_is_refused_with_the_differences(store: Store, sample: StudyStore) -> None:
     other = SampleStudy(extra={"training": {"epochs": 5}})
-    with pytest.raises(StoreError, match=r"study 'sample' is in the store with different content.*training") as refusal:
+    with pytest.raises(
+        StoreError, match=r"study 'sample' is already in the store with different settings.*training"
+    ) as refusal:
         store.register(other, plan_of(other))
     assert "\n" not in str(refusal.value)
     assert sample.document() == SampleStudy().document()

@@ -190,7 +190,7 @@ def test_bad_arms_are_refused(arms: list[Any], words: str) -> None:
         ({"model__name": "vgg_smal"}, ModelError, r"model\.name: unknown model 'vgg_smal'; did you mean 'vgg_small'"),
         ({"model__base_chanels": 3}, ModelError, "did you mean 'base_channels'"),
         ({"training__epohcs": 3}, StudyFileError, r"training\.epohcs: unknown key 'epohcs'; did you mean 'epochs'"),
-        ({"training__epochs": "12"}, StudyFileError, r"training\.epochs: should be a valid integer, found '12'"),
+        ({"training__epochs": "12"}, StudyFileError, r"training\.epochs: must be a valid integer, found '12'"),
         ({"training__epochs": True}, StudyFileError, r"training\.epochs: .*True"),
         ({"training__pretrain_epochs": 12}, StudyFileError, r"training\.pretrain_epochs: must be less"),
         ({"sampling__strategy": "rndom"}, StudyFileError, r"sampling\.strategy: .*'rndom'"),

@@ -115,7 +115,7 @@ def _read(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
             header = [name for name in reader.fieldnames or [] if name]
             lines = [(reader.line_num, line) for line in reader]
     except FileNotFoundError:
-        raise TaskError(f"{path}: no such file of labels") from None
+        raise TaskError(f"{path}: no such labels file") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise TaskError(f"{path}: cannot be read as a CSV file of labels ({error})") from error
     if not header:

@@ -64,7 +64,7 @@ def _facts(options: Options) -> dict[str, Any]:
     folder = Path(options.folder)
     if not folder.is_dir():
         raise TaskError(
-            f"task.folder: {options.folder!r} does not exist; `robustness prepare retinopathy` writes such a folder"
+            f"task.folder: {options.folder!r} does not exist; create it with `robustness prepare retinopathy`"
         )
     try:
         facts: dict[str, Any] = json.loads((folder / FACTS).read_text(encoding="utf-8"))

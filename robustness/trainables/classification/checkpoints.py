@@ -105,16 +105,16 @@ def read_tensors(path: Path) -> dict[str, Any]:
             state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
-            f"{path}: not a file written by robustness; refused, because it contains more than tensors and plain values"
+            f"{path}: not a model or checkpoint written by robustness; refused, because it may contain code"
         ) from error
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: no such file") from error
     except IsADirectoryError as error:
         raise CheckpointError(f"{path}: is a folder, not a file") from error
     except (OSError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        raise CheckpointError(f"{path}: damaged, or not a file written by robustness") from error
+        raise CheckpointError(f"{path}: damaged, or not a model or checkpoint written by robustness") from error
     if not isinstance(state, dict):
-        raise CheckpointError(f"{path}: not a file written by robustness")
+        raise CheckpointError(f"{path}: not a model or checkpoint written by robustness")
     return state
 
 

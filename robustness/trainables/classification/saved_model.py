@@ -100,7 +100,7 @@ def load_model(path: Path) -> FinalModel:
     """Return the model in a file; raises `CheckpointError` if it is not a model, damaged, or contains code."""
     state = read_tensors(path)
     if not set(state) >= KEYS or state["format"] != FORMAT:
-        raise CheckpointError(f"{path}: not a final model written by robustness")
+        raise CheckpointError(f"{path}: not a final model written by robustness (NAME.model.pt)")
     try:
         trial = Trial(**json.loads(state["trial"]))
         ensemble = build_ensemble(trial, read_training(trial.training), state["channels"], state["classes"])

@@ -76,7 +76,7 @@ def test_a_file_that_would_run_code_is_refused_and_not_run(tmp_path: Path) -> No
     for name, write in (("torch.pt", torch.save), ("plain.pt", lambda o, p: p.write_bytes(pickle.dumps(o)))):
         path = tmp_path / name
         write({"format": 1, "evil": Evil()}, path)
-        with pytest.raises(CheckpointError, match=f"{name}: not a file written by robustness; refused"):
+        with pytest.raises(CheckpointError, match=f"{name}: not a model or checkpoint written by robustness; refused"):
             load_model(path)
     assert not (tmp_path / "ran").exists()
 

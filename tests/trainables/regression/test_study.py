@@ -76,7 +76,7 @@ def test_a_data_set_can_have_its_own_options() -> None:
             r"space\.batchsize: unknown hyperparameter 'batchsize'; did you mean 'batch_size'",
         ),
         ({"training": {"steps": 3}}, r"training\.steps: unknown key 'steps'"),
-        ({"training": {"validation_share": 1.0}}, r"training\.validation_share: should be less than 1, found 1\.0"),
+        ({"training": {"validation_share": 1.0}}, r"training\.validation_share: must be less than 1, found 1\.0"),
         ({"model": {"hidden": [0]}}, r"model\.hidden"),
         ({"task": {"name": "uci"}}, r"task\.folder: is missing"),
         ({"arms": ["mfvi", "deep_ensemble"]}, "unknown regression arm 'deep_ensemble'"),

@@ -159,7 +159,7 @@ def test_a_trial_that_blows_up_diverges(folder: Path) -> None:
     [
         ({"hyperparameters": {"data_set": "yachts"}}, "did you mean 'yacht'"),
         ({"hyperparameters": {"noise_scale": "learnt"}}, "space.noise_scale"),
-        ({"hyperparameters": {"optimizer": "sgd"}}, "space.optimizer: should be 'adam', found 'sgd'"),
+        ({"hyperparameters": {"optimizer": "sgd"}}, "space.optimizer: must be 'adam', found 'sgd'"),
         ({"hyperparameters": {"learning_rates": 1}}, "did you mean 'learning_rate'"),
         ({"training": {"epoch": 3}}, "training.epoch: unknown key 'epoch'; did you mean 'epochs'"),
         ({"model": {"hidden": 50}}, "model.hidden"),
