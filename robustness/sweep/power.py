@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
+
+from robustness.statistics import binomial
 
 LEVEL = 0.05
 POWER = 0.8
@@ -24,15 +25,13 @@ MOST_PAIRS = 100_000
 def mcnemar_power(pairs: int, difference: float, discordance: float, level: float = LEVEL) -> float:
     """Power of the exact two-sided McNemar test; difference and discordance are shares of the pairs."""
     share = (1 + difference / discordance) / 2
-    low, high = stats.binom.interval(1 - 1e-12, pairs, discordance)
+    low, high = (binomial.quantile(q, pairs, discordance) for q in (5e-13, 1 - 5e-13))
     discordant = np.arange(int(low), int(high) + 1)
-    critical = stats.binom.ppf(level / 2, discordant, 0.5)
-    # ppf returns the smallest count with cdf >= level / 2; the test rejects there only if they are equal.
-    critical = np.where(2 * stats.binom.cdf(critical, discordant, 0.5) <= level, critical, critical - 1)
-    rejects = stats.binom.cdf(critical, discordant, share) + stats.binom.sf(
-        discordant - critical - 1, discordant, share
-    )
-    return float(np.sum(stats.binom.pmf(discordant, pairs, discordance) * rejects))
+    critical = binomial.quantile(level / 2, discordant, 0.5)
+    # It is the smallest count with cdf >= level / 2; the test rejects there only if they are equal.
+    critical = np.where(2 * binomial.cdf(critical, discordant, 0.5) <= level, critical, critical - 1)
+    rejects = binomial.cdf(critical, discordant, share) + binomial.sf(discordant - critical - 1, discordant, share)
+    return float(np.sum(binomial.pmf(discordant, pairs, discordance) * rejects))
 
 
 def smallest_difference(pairs: int, discordance: float = DISCORDANCE, power: float = POWER) -> float | None:
