@@ -20,7 +20,8 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CONFIGURATION/ARM[/REPLICATE]",
-        help="run only this trial (repeatable); with --inline, one that has ended is rerun without storing it",
+        help="run only this trial (repeatable); with --inline, a trial that has ended is rerun, but its new result is "
+        "not stored",
     )
     which.add_argument(
         "--retry",
@@ -73,7 +74,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
         type=_share,
         default=0.2,
         metavar="D",
-        help="difference between the arms' fractions to detect, above 0 and at most 1 (default: 0.2)",
+        help="difference to detect between two arms' fractions of the outcome, above 0 and at most 1 (default: 0.2)",
     )
     parser.add_argument(
         "--discordance",
@@ -122,7 +123,7 @@ def add_predict_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=20.0,
         metavar="PERCENT",
-        help="refer images at least as uncertain as the top PERCENT %% of validation images (default: 20)",
+        help="flag images at least as uncertain as the most uncertain PERCENT %% of validation images (default: 20)",
     )
     _add_json(parser, "print one JSON object per line")
 

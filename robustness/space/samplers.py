@@ -65,10 +65,14 @@ def draw(space: Space, strategy: str, count: int | None, seed: int) -> list[Conf
     if not strata:
         raise SearchSpaceError("where: no configuration satisfies the condition; relax it, or extend the space")
     if allowed is not None and wanted > allowed:
-        total = f" of {space.size():,} that satisfy its condition" if space.conditions else ""
+        which = (
+            f"only {allowed:,} of the {space.size():,} in the space satisfy its condition"
+            if space.conditions
+            else f"the space has only {allowed:,}"
+        )
         raise SearchSpaceError(
-            f"sampling.configurations: {wanted} configurations requested, but the space has only {allowed}{total}; "
-            "draw fewer, or extend the space"
+            f"sampling.configurations: {wanted} configurations requested, but {which}; request fewer, or extend "
+            "the space"
         )
     sequences = [
         _stratum(space, options, sampler, f"{seed}/{strategy}/{stratum}") for stratum, options in strata.items()

@@ -36,8 +36,8 @@ class Plan:
         first = self._by_key.get(key._replace(replicate=0))
         if first is None or not 0 <= key.replicate < self.replicates:
             raise StudyFileError(
-                f"the study {self.study!r} has no trial {key}: configurations 0 to {len(self.configurations) - 1}, "
-                f"arms {', '.join(sorted({trial.arm for trial in self.trials}))}"
+                f"the study {self.study!r} has no trial {key}; it has configurations 0 to "
+                f"{len(self.configurations) - 1} and arms {', '.join(sorted({trial.arm for trial in self.trials}))}"
                 + (f", replicates 0 to {self.replicates - 1}" if key.replicate else "")
             )
         return replace(first, replicate=key.replicate)

@@ -61,7 +61,9 @@ def test_adding_an_arm_changes_no_configuration() -> None:
 
 
 def test_an_unknown_trial_is_named() -> None:
-    with pytest.raises(StudyFileError, match="has no trial 99/mfvi: configurations 0 to 11, arms mfvi, radial"):
+    with pytest.raises(
+        StudyFileError, match="has no trial 99/mfvi; it has configurations 0 to 11 and arms mfvi, radial"
+    ):
         plan().trial(TrialKey(99, "mfvi"))
 
 
