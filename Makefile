@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: install quickstart test benchmark lint clean
+.PHONY: install quickstart test check benchmark lint clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -37,6 +37,12 @@ lint: $(VENV)/installed-test  ## check style, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+# Rooms whose tests start neither Ray nor a browser and train no network.
+QUICK := tests/statistics tests/space tests/study tests/test_metrics.py tests/test_architecture.py tests/test_public_names.py
+
+check: lint  ## lint, and the tests that take seconds
+	$(BIN)/python -m pytest -q $(QUICK)
 
 clean:  ## remove what the other commands made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

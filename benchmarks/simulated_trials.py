@@ -1,7 +1,9 @@
-"""A trainable for benchmarks that does nothing and does not import torch."""
+"""Trainables for benchmarks that do nothing and do not import torch."""
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Iterator
 
 from robustness.trial import EpochResult, Trial
@@ -10,6 +12,16 @@ from robustness.trial import EpochResult, Trial
 def empty(trial: Trial) -> Iterator[EpochResult]:
     """A single epoch that takes no time."""
     yield EpochResult(1, {trial.metric: 0.5})
+
+
+def short(trial: Trial) -> Iterator[EpochResult]:
+    """A few epochs of `training.pause` seconds, whose scores depend on nothing but the trial."""
+    for epoch in range(1, int(trial.training["epochs"]) + 1):
+        time.sleep(float(trial.training["pause"]))
+        words = (trial.seed, trial.configuration, trial.arm, trial.replicate, epoch, *trial.hyperparameters.values())
+        digest = hashlib.sha256("/".join(map(str, words)).encode()).digest()
+        score = int.from_bytes(digest[:6], "little") / 2**48
+        yield EpochResult(epoch, {trial.metric: score, "loss": 1 - score}, curves={"steps": [score, 1 - score]})
 
 
 def trials(count: int) -> Iterator[Trial]:

@@ -3,6 +3,8 @@
 analysis = report.analyse(study_store)
 report.write_report(analysis, "page.html")
 report.write_figures(analysis, "figures")
+
+`Topic`, `Group`, `Section`, `Numbers` and `Picture` are what an installed package makes a section from.
 """
 
 from __future__ import annotations
@@ -11,12 +13,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from report.analysis import analyse
+    from report.analysis import Analysis, analyse
+    from report.document import Numbers, Picture, Section
+    from report.judged_study import JudgedStudy
     from report.page import write_figures, write_report
+    from report.sections.topic import Group, Topic
 
-__all__ = ["analyse", "write_figures", "write_report"]
+__all__ = [
+    "Analysis",
+    "Group",
+    "JudgedStudy",
+    "Numbers",
+    "Picture",
+    "Section",
+    "Topic",
+    "analyse",
+    "write_figures",
+    "write_report",
+]
 
-_HOMES = {"analyse": "report.analysis", "write_figures": "report.page", "write_report": "report.page"}
+_HOMES = {
+    "Analysis": "report.analysis",
+    "Group": "report.sections.topic",
+    "JudgedStudy": "report.judged_study",
+    "Numbers": "report.document",
+    "Picture": "report.document",
+    "Section": "report.document",
+    "Topic": "report.sections.topic",
+    "analyse": "report.analysis",
+    "write_figures": "report.page",
+    "write_report": "report.page",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,25 +9,28 @@ The same store always yields the same results: bootstrap seeds are fixed, and no
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from report.document import plain
 from report.drawing.style import Arms
 from report.frames import StudyFrames, load_frames
 from report.judged_study import JudgedStudy
 from report.sections import own_results, section_results, stands_alone
 from report.sections.verdict import verdict
+from report.watched import watched_sentence
 from report.words import metric_words, text
+from robustness.guards.outputs import GENERATOR
+from robustness.guards.printable import printable_json
 from robustness.store import StudyStore
 from robustness.sweep.outcomes import Judge
 from robustness.trial import PENDING
+
+SHOWN_CONTRADICTIONS = 10
 
 
 @dataclass(frozen=True)
@@ -130,12 +133,12 @@ class Analysis:
 def analyse(study: StudyStore | StudyFrames) -> Analysis:
     """Read a study, which may be running, and compute all statistics of the report."""
     judged = JudgedStudy.of(study if isinstance(study, StudyFrames) else load_frames(study))
-    return Analysis(judged, _plain(_results(judged)))
+    return Analysis(judged, plain(_results(judged)))
 
 
 def as_json_text(results: Mapping[str, Any]) -> str:
     """The results as the JSON text that the command writes."""
-    return json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return printable_json({"generator": GENERATOR, **results}, indent=2, allow_nan=False) + "\n"
 
 
 def _results(study: JudgedStudy) -> dict[str, Any]:
@@ -145,6 +148,8 @@ def _results(study: JudgedStudy) -> dict[str, Any]:
     sentences = [sentence for entry in own for sentence in entry["sentences"]]
     if not stands_alone(parts):
         sentences += verdict(frames, study.outcome_counts, study.comparisons)
+        if study.sample.watch is not None:
+            sentences.append(watched_sentence(frames, study.sample.watch))
     ended = not study.trials["status"].isin(PENDING).any()
     return {
         "study": frames.name,
@@ -161,20 +166,9 @@ def _results(study: JudgedStudy) -> dict[str, Any]:
             "pairs": int(planned.loc[planned["paired"], ["configuration", "replicate"]].drop_duplicates().shape[0]),
         },
         "stopped": frames.stopped,
+        "contradictions": {
+            "count": len(frames.contradictions),
+            "trials": [str(key) for key in frames.contradictions[:SHOWN_CONTRADICTIONS]],
+        },
         **parts,
     }
-
-
-def _plain(value: Any) -> Any:
-    """The value as JSON has it: no numpy, and None for a number that is not finite."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, (np.generic, np.ndarray)):
-        return _plain(value.tolist())
-    if value is pd.NA:
-        return None
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value

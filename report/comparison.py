@@ -1,7 +1,9 @@
 """Fractions of each arm and paired comparisons of arms, from the frame of judged trials to plain values.
 
-The unit is the configuration. With one replicate a fraction gets Wilson's interval and a comparison McNemar's exact
-test; with more, a cluster bootstrap over configurations and a sign-flip test of their mean differences.
+The unit is the configuration. A fraction gets Wilson's interval, a difference of fractions Tango's with the score test
+that it inverts; replicates count as many trials as they are worth (`robustness.statistics.clusters`). A mean difference
+of scores gets Student's interval and test, widened for skewness. Whatever the test, the interval leaves out 0 exactly
+when `p_value` is below 0.05; neither is adjusted for other comparisons.
 """
 
 from __future__ import annotations
@@ -17,30 +19,30 @@ from numpy.typing import NDArray
 
 from report.frames import StudyFrames
 from report.judging import OUTCOMES, own_scores
+from report.watched import Watch, corrected
 from report.words import SIGNIFICANT
 from robustness.errors import RobustnessError
 from robustness.space.samplers import SAMPLERS
 from robustness.space.space import read_space
-from robustness.statistics.paired import (
-    Table,
-    holm,
-    mcnemar,
-    paired_difference,
-    replicated_difference,
-    sign_flip,
-    wilcoxon,
-)
-from robustness.statistics.proportions import Interval, fraction_interval, mean_interval
+from robustness.statistics.clusters import effective_number
+from robustness.statistics.means import METHOD, mean_test
+from robustness.statistics.paired import Table, holm, paired_test, wilcoxon
+from robustness.statistics.proportions import NO_OBSERVATIONS, Interval, fraction_interval, wilson
 from robustness.sweep.outcomes import SUMMARIES, Judge
 
 
 @dataclass(frozen=True)
 class Sample:
-    """How configurations were drawn, as far as intervals depend on it."""
+    """How configurations were drawn."""
 
     replicated: bool
     population: int | None
-    """The size of the space, if configurations were drawn from it without repeats; None if it is infinite."""
+    """The size of the space, if configurations were drawn from it without repeats; None if it is infinite.
+
+    A fact about the space: intervals do not depend on it, since another seed could change every outcome.
+    """
+    watch: Watch | None = None
+    """How a sweep with `stop` was watched, which replaces every interval and test below; None without `stop`."""
 
     @staticmethod
     def of(frames: StudyFrames) -> Sample:
@@ -54,7 +56,7 @@ class Sample:
             except (RobustnessError, KeyError):
                 # Imported runs come without a search space.
                 population = None
-        return Sample(frames.replicates > 1, population)
+        return Sample(frames.replicates > 1, population, Watch.of(frames))
 
 
 def side_by_side(judged: pd.DataFrame, values: pd.Series[Any], arms: list[str]) -> pd.DataFrame:
@@ -78,15 +80,27 @@ def has_outcome(judged: pd.DataFrame, outcome: str, summary: str) -> pd.Series[A
     return (judged[f"outcome_{summary}"] == outcome).fillna(False).astype("float64")
 
 
-def fraction(judged: pd.DataFrame, arm: str, outcome: str, summary: str, sample: Sample) -> dict[str, Any]:
-    """`count`, `of` (trials), `fraction`, `low`, `high` and `interval` of an outcome in an arm, over complete pairs."""
+def fraction(judged: pd.DataFrame, arm: str, outcome: str, summary: str) -> dict[str, Any]:
+    """An outcome's fraction in an arm, over complete pairs, as `fraction_entry` has it."""
     own = judged[judged["paired"] & (judged["arm"] == arm)]
-    values = has_outcome(own, outcome, summary)
-    shares = values.groupby(own["configuration"]).mean().to_numpy()
+    return fraction_entry(has_outcome(own, outcome, summary), own["configuration"])
+
+
+def fraction_entry(values: pd.Series[Any], owners: pd.Series[Any]) -> dict[str, Any]:
+    """The fraction of outcomes [trials], 0 or 1, of the configurations `owners` [trials], as a mean over these.
+
+    `count` and `of` are trials; `configurations`, `replicates` (the most of any configuration) and `effective` (the
+    number of independent trials that they are worth) say what the fraction is over; `low`, `high`, `interval`.
+    """
+    sizes = owners.value_counts()
+    shares = values.groupby(owners).mean().to_numpy(dtype=float)
     return {
         "count": int(values.sum()),
         "of": len(values),
-        **_estimate(shares, "fraction", fraction_interval(shares, sample.replicated, sample.population)),
+        "configurations": len(sizes),
+        "replicates": int(sizes.max()) if len(sizes) else 0,
+        "effective": effective_number(values, owners),
+        **_estimate(shares, "fraction", fraction_interval(values, owners)),
     }
 
 
@@ -101,27 +115,29 @@ def compare(
 def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> dict[str, Any]:
     """The comparison of pairs [pairs, 2] of zeros and ones; `p_value` is None if there is no pair."""
     values = pairs.to_numpy(dtype=float)
+    owners = pairs.index.get_level_values("configuration")
     table = Table.of(values[:, 0] > 0, values[:, 1] > 0)
-    if sample.replicated:
-        means = by_configuration(pairs).to_numpy(dtype=float)
-        differences = means[:, 0] - means[:, 1]
-        interval = replicated_difference(differences, sample.population)
-        p_value, test = sign_flip(differences), "sign-flip"
-    else:
-        differences = values[:, 0] - values[:, 1]
-        interval = paired_difference(table, sample.population)
-        p_value, test = mcnemar(table.only_first, table.only_second), "exact McNemar"
-    return {
+    tested = paired_test(values[:, 0] > 0, values[:, 1] > 0, owners) if table.pairs else None
+    interval = NO_OBSERVATIONS if tested is None else tested.interval
+    sizes = owners.value_counts()
+    entry = {
         "pairs": table.pairs,
-        "configurations": len(differences),
+        "configurations": len(sizes),
+        "replicates": int(sizes.max()) if len(sizes) else 0,
+        "effective": 0.0 if tested is None else tested.effective,
         "both": table.both,
         "only_first": table.only_first,
         "only_second": table.only_second,
         "neither": table.neither,
-        **_estimate(differences, "difference", interval),
-        "p_value": p_value if table.pairs else None,
-        "test": test,
+        "difference": None if tested is None else tested.difference,
+        "low": None if tested is None else interval.low,
+        "high": None if tested is None else interval.high,
+        "interval": interval.method,
+        "p_value": None if tested is None else tested.p_value,
+        "test": "score",
+        "p_exact": None if tested is None else tested.p_exact,
     }
+    return entry if sample.watch is None else sample.watch.by_outcome(entry, pairs)
 
 
 def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
@@ -143,29 +159,41 @@ def score_comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample)
 
 def with_holm(family: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The comparisons of one family, each with `p_adjusted`: Holm's over those that have a p-value, else None."""
+    if any("evidence" in entry for entry in family):
+        return corrected(family)
     tested = [entry["p_value"] for entry in family if entry["p_value"] is not None]
     adjusted = iter(holm(tested))
     return [{**entry, "p_adjusted": None if entry["p_value"] is None else next(adjusted)} for entry in family]
 
 
-def score_comparison(judged: pd.DataFrame, first: str, second: str, summary: str, sample: Sample) -> dict[str, Any]:
-    """How often either of two arms scores higher on a configuration, the mean difference, and Wilcoxon's test."""
-    pairs = by_configuration(side_by_side(judged, judged[f"score_{summary}"], [first, second])).to_numpy(dtype=float)
+def score_comparison(
+    judged: pd.DataFrame,
+    first: str,
+    second: str,
+    summary: str,
+    sample: Sample,
+) -> dict[str, Any]:
+    """How often either of two arms scores higher on a configuration, and the mean difference with its test."""
+    scores = side_by_side(judged, judged[f"score_{summary}"], [first, second])
+    pairs = by_configuration(scores).to_numpy(dtype=float)
     differences = pairs[:, 0] - pairs[:, 1]
     shares: dict[str, Any] = {}
     for key, wins in (("first_wins", differences > 0), ("second_wins", differences < 0), ("ties", differences == 0)):
         values = wins.astype(float)
-        interval = fraction_interval(values, False, sample.population)
+        interval = wilson(float(values.mean()), len(values)) if len(values) else NO_OBSERVATIONS
         shares[key] = {"count": int(values.sum()), "of": len(values), **_estimate(values, "fraction", interval)}
-    return {
+    tested = mean_test(differences)
+    entry = {
         "arms": [first, second],
         "epoch": summary,
         **shares,
-        **_estimate(differences, "mean_difference", mean_interval(differences, sample.population)),
+        **_estimate(differences, "mean_difference", tested.interval),
         "median_difference": float(np.median(differences)) if len(differences) else None,
-        "p_value": wilcoxon(differences) if len(differences) else None,
-        "test": "Wilcoxon signed rank",
+        "p_value": tested.p_value,
+        "test": METHOD,
+        "p_wilcoxon": wilcoxon(differences) if len(differences) else None,
     }
+    return entry if sample.watch is None else sample.watch.by_score(entry, scores)
 
 
 def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str) -> pd.DataFrame:
@@ -184,21 +212,18 @@ def at_threshold(
     return {"threshold": limit, **compare_pairs(pairs, sample)}
 
 
-def outcome_counts(
-    judged: pd.DataFrame, judges: Mapping[str, Judge], frames: StudyFrames, sample: Sample
-) -> dict[str, dict[str, Any]]:
+def outcome_counts(judged: pd.DataFrame, frames: StudyFrames) -> dict[str, dict[str, Any]]:
     """For each arm its fractions at the study's epoch and, under `at`, at the best and at the last one."""
     counts = {}
     for arm in frames.arms:
         own = judged[judged["arm"] == arm]
         paired = own[own["paired"]]
         at = {
-            summary: {outcome: fraction(judged, arm, outcome, summary, sample) for outcome in OUTCOMES}
-            for summary in SUMMARIES
+            summary: {outcome: fraction(judged, arm, outcome, summary) for outcome in OUTCOMES} for summary in SUMMARIES
         }
         scores = paired[f"score_{frames.rule}"]
         diverged = (paired["status"] == "diverged").to_numpy()
-        good_at_best = judges["best"].has("good", paired["best"].to_numpy(dtype=float))
+        good_at_best = (paired["outcome_best"] == "good").to_numpy(dtype=bool)
         counts[arm] = {
             "trials": len(own),
             "counted": int(own["counted"].sum()),

@@ -1,10 +1,14 @@
-"""The parts that a report is made of: sections with pictures, tables and galleries, before anything is drawn."""
+"""The parts of a report: sections with pictures, tables and galleries, and the plain values of its JSON."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,3 +67,18 @@ class Section:
     galleries: tuple[Gallery, ...] = ()
     slider: Mapping[str, Any] | None = None
     """The values of `templates/slider.html`, which then shows the section."""
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: no numpy, and None for a number that is not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (np.generic, np.ndarray)):
+        return plain(value.tolist())
+    if value is pd.NA:
+        return None
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from report.frames import StudyFrames, is_missing, load_frames
 from report.judged_study import JudgedStudy
+from robustness.guards.outputs import GENERATOR
+from robustness.guards.tables import neutral
 from robustness.store import StudyStore
 from robustness.trial import PENDING
 
@@ -38,18 +43,21 @@ def results_table(frames: StudyFrames, judged: pd.DataFrame | None = None) -> pd
 
 
 def results_csv(study: StudyStore | StudyFrames) -> str:
-    """The table of results as CSV text with `\\n` after each line; floats read back exactly."""
+    """The table of results as CSV text with `\\n` after each line; floats read back exactly.
+
+    A text that a spreadsheet would run as a formula has an apostrophe in front, which an import removes.
+    """
     frames = study if isinstance(study, StudyFrames) else load_frames(study)
     table = results_table(frames)
-    columns = [_cells(table[name]) for name in table.columns]
+    columns = [_cells(table[name], neutral) for name in table.columns]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
+    writer.writerow([neutral(str(name)) for name in table.columns])
     writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
 
 
-def write_parquet(study: StudyStore | StudyFrames, path: Path) -> None:
+def write_parquet(study: StudyStore | StudyFrames, file: IO[bytes] | Path) -> None:
     """Write the table of results as a parquet file; a hyperparameter of mixed types becomes text."""
     frames = study if isinstance(study, StudyFrames) else load_frames(study)
     table = results_table(frames)
@@ -57,20 +65,22 @@ def write_parquet(study: StudyStore | StudyFrames, path: Path) -> None:
         if table[name].dtype == object:
             cells = [None if cell == "" else cell for cell in _cells(table[name])]
             table[name] = pd.array(cells, dtype="string")
-    table.to_parquet(path, index=False)
+    columns = pa.Table.from_pandas(table, preserve_index=False)
+    columns = columns.replace_schema_metadata({**(columns.schema.metadata or {}), b"generator": GENERATOR.encode()})
+    pq.write_table(columns, file)
 
 
-def _cells(column: pd.Series[Any]) -> list[str]:
-    """Each value as text; integers that a gap in the column turned into floats are integers again."""
+def _cells(column: pd.Series[Any], write: Callable[[str], str] = str) -> list[str]:
+    """Each value as text, through `write` if it is text; integers that a gap turned into floats are integers again."""
     values = column.tolist()
     known = [value for value in values if not is_missing(value)]
     whole = all(isinstance(value, float) and value.is_integer() for value in known) and len(known) < len(values)
-    return ["" if is_missing(value) else _cell(value, whole) for value in values]
+    return ["" if is_missing(value) else _cell(value, whole, write) for value in values]
 
 
-def _cell(value: Any, whole: bool) -> str:
+def _cell(value: Any, whole: bool, write: Callable[[str], str]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return str(int(value)) if whole else repr(value)
-    return str(value)
+    return write(value) if isinstance(value, str) else str(value)

@@ -5,7 +5,7 @@
 | column | meaning |
 |---|---|
 | configuration, arm, replicate | the key of the trial |
-| stage, run | sweep, search or final; the run of the arm's search, from 0, <NA> in a sweep |
+| stage, search, run | sweep, search or final; the search and the run of the arm in it, from 0, <NA> in a sweep |
 | status | planned, running, finished, diverged, out_of_memory, timed_out, failed or pruned |
 | epochs | the number of epochs it has recorded, without pre-training |
 | best, best_epoch | the highest value of the study's metric and its first epoch; NaN, <NA> without one |
@@ -21,10 +21,9 @@ and a column for each measure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -32,11 +31,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from robustness.store import StudyStore
+from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
-from robustness.trial import TrialKey
+from robustness.study.arms import compared_arms
+from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
+from robustness.trial import SEARCH_BLOCK, TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
-_STAGE = ["stage", "run"]
+_STAGE = ["stage", "search", "run"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
 TRIAL_COLUMNS = [*KEY, *_STAGE, "status", "epochs", "best", "best_epoch", "last", "last_epoch", "measured", *_RAN]
 
@@ -58,9 +60,13 @@ class StudyFrames:
     curves: pd.DataFrame = field(default_factory=pd.DataFrame)
     """The store's own frame of curves, of the project's own trainables alone: a user's may have millions of steps."""
     stopped: Mapping[str, Any] | None = None
-    """The note of a sweep that ended on evidence: `arms`, `outcome`, `pairs`, `difference`, `low`, `high`, `level`."""
+    """The note of a sweep that its `stop` section ended: `reason`, `outcome`, `level`, `comparisons`."""
+    watched: Mapping[str, Any] | None = None
+    """The `stop` section of a sweep that has or had one; its statistics allow for repeated looks."""
     predictions: Mapping[TrialKey, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
     """Final models' predictions for the test set: `labels` [n], `patients` [n], `probabilities` [draws, n, classes]."""
+    contradictions: Sequence[TrialKey] = ()
+    """Trials whose result does not follow from their epochs (`robustness.store.consistency`)."""
 
     @cached_property
     def arms(self) -> list[str]:
@@ -70,10 +76,17 @@ class StudyFrames:
     @cached_property
     def compared(self) -> list[tuple[str, str]]:
         """The two arms of every comparison: every two, or every other arm with the study's `compare_with`."""
-        fixed = self.document.get("compare_with")
-        if fixed is None:
-            return list(combinations(self.arms, 2))
-        return [(str(fixed), arm) for arm in self.arms if arm != fixed]
+        return compared_arms(self.arms, self.document.get("compare_with"))
+
+    @property
+    def correction(self) -> str:
+        """How p-values are corrected for the number of comparisons."""
+        return "Holm's correction" if self.watched is None else "closed testing"
+
+    @property
+    def corrected(self) -> str:
+        """The heading of corrected p-values."""
+        return "By Holm" if self.watched is None else "Corrected"
 
     @property
     def metric(self) -> str:
@@ -91,6 +104,11 @@ class StudyFrames:
         return str(self.document["outcomes"]["primary"])
 
     @property
+    def searches(self) -> int:
+        """How many times each arm of an optimised study is searched."""
+        return int((self.document.get("finals") or {}).get("searches", 1))
+
+    @property
     def hyperparameters(self) -> list[str]:
         """The names of all hyperparameters, in the order of the search space."""
         return [str(name) for name in self.configurations.columns]
@@ -106,6 +124,13 @@ class StudyFrames:
     def varied(self) -> list[str]:
         """The hyperparameters that have different values (not merely none) in different configurations."""
         return [name for name in self.hyperparameters if len(self.configurations[name].dropna().unique()) > 1]
+
+    @cached_property
+    def starts(self) -> pd.Series[float]:
+        """The metric of each trial's untrained network, by `KEY`, where its start was recorded as epoch 0."""
+        at_start = self.epochs.loc[self.epochs["epoch"] == 0]
+        values = at_start.get(self.metric_column, pd.Series(np.nan, index=at_start.index))
+        return pd.Series(values.to_numpy(dtype=float), index=pd.MultiIndex.from_frame(at_start[KEY]))
 
     @cached_property
     def metric_column(self) -> str:
@@ -132,11 +157,21 @@ def load_frames(study: StudyStore) -> StudyFrames:
         configurations=drawn[_in_space_order(names, document.get("space"))],
         epochs=_sorted(epochs, arms, ["epoch"]),
         curves=study.curves() if study.note(CURVES_NOTE) else pd.DataFrame(),
-        stopped=study.note("stopped") or None,
+        stopped=study.note(STOPPED_NOTE) or None,
+        watched=_watched(study, document),
         # Only a search has final models; the report of a sweep need not wait for them.
         predictions=study.predictions("test") if document.get("search") else {},
+        contradictions=contradictions(stored, epochs, document),
     )
     return replace(frames, trials=_sorted(_summarised(stored, frames), arms, []))
+
+
+def _watched(study: StudyStore, document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The `stop` section, though it may since have been removed; {} for a sweep that stopped before it was noted."""
+    if document.get("stop") or study.note(WATCHED_NOTE):
+        terms: Mapping[str, Any] = document.get("stop") or study.note(WATCHED_NOTE)
+        return terms
+    return {} if study.note(STOPPED_NOTE) else None
 
 
 def is_missing(value: object) -> bool:
@@ -158,7 +193,9 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     last = finite.drop_duplicates(KEY, keep="last")
     best = best.rename(columns={"value": "best", "epoch": "best_epoch"})
     last = last.rename(columns={"value": "last", "epoch": "last_epoch"})
-    joined = stored[[*KEY, *_STAGE, "status", "metric", *_RAN]].astype({"arm": "str", "configuration": "int64"})
+    search = (stored["configuration"] // SEARCH_BLOCK).astype("Int64").where(stored["run"].notna())
+    numbered = stored.assign(search=search)
+    joined = numbered[[*KEY, *_STAGE, "status", "metric", *_RAN]].astype({"arm": "str", "configuration": "int64"})
     joined = joined.merge(number.reset_index(), on=KEY, how="left")
     joined = joined.merge(best, on=KEY, how="left").merge(last, on=KEY, how="left")
     joined["epochs"] = joined["epochs"].fillna(0).astype("int64")

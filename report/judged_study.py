@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from report.comparison import Sample, comparisons, outcome_counts
 from report.frames import StudyFrames
 from report.judging import judge_trials
+from report.watched import up_to
 from robustness.sweep.outcomes import SUMMARIES, Judge, judges
 
 
@@ -31,17 +32,25 @@ class JudgedStudy:
     def of(frames: StudyFrames) -> JudgedStudy:
         """Judge every trial of a study by its own thresholds."""
         own = judges(frames.document, frames.untrained)
-        return JudgedStudy(frames, own, judge_trials(frames, own), Sample.of(frames))
+        sample, trials = Sample.of(frames), judge_trials(frames, own)
+        return JudgedStudy(frames, own, trials if sample.watch is None else up_to(sample.watch.prefix, trials), sample)
 
     @cached_property
     def planned(self) -> pd.DataFrame:
-        """The trials that fractions are over: winners' further replicates would weight their configurations more."""
-        return self.trials.loc[self.trials["replicate"] < self.frames.replicates]
+        """The trials that fractions are over: winners' further replicates would weight their configurations more.
+
+        Of a watched sweep, only the finished prefix of its configurations.
+        """
+        planned = self.trials.loc[self.trials["replicate"] < self.frames.replicates]
+        watch = self.sample.watch
+        return planned if watch is None else planned.loc[planned["configuration"] < watch.prefix]
 
     @cached_property
     def outcome_counts(self) -> dict[str, dict[str, Any]]:
         """The fractions of each arm (`report.comparison.outcome_counts`)."""
-        return outcome_counts(self.planned, self.judges, self.frames, self.sample)
+        counts = outcome_counts(self.planned, self.frames)
+        watch = self.sample.watch
+        return counts if watch is None else watch.with_sequences(counts, self.planned, self.frames.rule)
 
     @cached_property
     def comparisons(self) -> list[dict[str, Any]]:

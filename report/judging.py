@@ -6,6 +6,7 @@
 |---|---|
 | counted | whether it counts for the fractions: finished or diverged, and something was measured |
 | score_best, score_last | the number it is judged by, NaN if it does not count; `worst_score` where it has none |
+| threshold_best, threshold_last | the threshold of `learned_nothing` for this trial |
 | outcome_best, outcome_last | `learned_nothing`, `between` or `good`; <NA> if it does not count |
 | paired | whether every arm's trial of its configuration and replicate counts; never on replicates of winners alone |
 | reason | why it does not count: its status, or `not_measured`; <NA> if it counts |
@@ -17,12 +18,15 @@ or because its metric was never a number, gets the worst: 0.5 for an AUC, else t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from report.frames import StudyFrames
-from robustness.sweep.outcome_arrays import counts, outcomes_of
+from report.frames import KEY, StudyFrames
+from robustness.sweep.outcome_arrays import counts, outcomes_of, thresholds_of
 from robustness.sweep.outcomes import CHANCE, SUMMARIES, Judge, loses_metric
 from robustness.trial import COUNTED
 
@@ -38,12 +42,25 @@ def judge_trials(frames: StudyFrames, judges: Mapping[str, Judge]) -> pd.DataFra
     for summary in SUMMARIES:
         scores = own_scores(trials, summary)
         trials[f"score_{summary}"] = scores.fillna(worst).where(counted)
-        outcomes = outcomes_of(judges[summary], trials["status"], scores, trials["measured"])
+        thresholds = trial_thresholds(frames, trials, judges[summary])
+        trials[f"threshold_{summary}"] = thresholds
+        outcomes = outcomes_of(judges[summary], trials["status"], scores, trials["measured"], thresholds)
         trials[f"outcome_{summary}"] = pd.array(outcomes, dtype="string")
     reason = trials["status"].where(~trials["status"].isin(COUNTED), "not_measured").astype("string")
     trials["reason"] = reason.mask(counted)
     trials["paired"] = _paired(trials, frames.arms) & (trials["replicate"] < frames.replicates)
     return trials
+
+
+def trial_thresholds(frames: StudyFrames, trials: pd.DataFrame, judge: Judge) -> NDArray[np.float64]:
+    """The threshold of `learned_nothing` for each trial."""
+    if not judge.cells:
+        return np.full(len(trials), judge.nothing)
+    rhos: Iterable[Any] = [None] * len(trials)
+    if "initial_rho" in frames.configurations:
+        rhos = trials["configuration"].map(frames.configurations["initial_rho"])
+    keys = pd.MultiIndex.from_frame(trials[KEY])
+    return thresholds_of(judge, trials["arm"], rhos, frames.starts.reindex(keys))
 
 
 def own_scores(trials: pd.DataFrame, summary: str) -> pd.Series[float]:

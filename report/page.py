@@ -29,23 +29,28 @@ from report.sections.configurations import configuration_table
 from report.sections.provenance import provenance
 from report.sections.thresholds import slider_data
 from report.words import DASH, score, share_cell, text
+from robustness.files import file_name
+from robustness.guards.outputs import GENERATOR, writing
 from robustness.store import StudyStore
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write_report(study: StudyStore | StudyFrames | Analysis, path: Path | str) -> Path:
-    """Write the page of a study, which may still be running; returns the path."""
+def write_report(study: StudyStore | StudyFrames | Analysis, path: Path | str, force: bool = False) -> Path:
+    """Write the page of a study, which may still be running; returns the path.
+
+    Raises RobustnessError instead of replacing a file that is not an output of robustness, unless forced.
+    """
     path = Path(path)
-    path.write_text(render(_analysed(study)), encoding="utf-8", newline="\n")
+    with writing(path, force, encoding="utf-8", newline="\n") as file:
+        file.write(render(_analysed(study)))
     return path
 
 
-def write_figures(study: StudyStore | StudyFrames | Analysis, folder: Path | str) -> list[Path]:
-    """Write every picture of a study into a folder, as SVG and as PDF; returns the files."""
+def write_figures(study: StudyStore | StudyFrames | Analysis, folder: Path | str, force: bool = False) -> list[Path]:
+    """Write every picture of a study into a folder, as SVG and as PDF; returns the files. Replaces as a report does."""
     analysis = _analysed(study)
     place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
     written = []
     with drawing():
         for section in make_sections(analysis):
@@ -53,9 +58,11 @@ def write_figures(study: StudyStore | StudyFrames | Analysis, folder: Path | str
                 figure = picture.draw()
                 svg, pdf = place / f"{picture.name}.svg", place / f"{picture.name}.pdf"
                 content = to_svg(figure, picture.name, picture.title, picture.description, in_page=False)
-                svg.write_text(content, encoding="utf-8", newline="\n")
-                with quiet():
-                    figure.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": picture.title})
+                with writing(svg, force, encoding="utf-8", newline="\n") as file:
+                    file.write(f"<!-- {GENERATOR} -->\n{content}")
+                with quiet(), writing(pdf, force, "wb") as file:
+                    metadata = {"CreationDate": None, "Title": picture.title, "Creator": GENERATOR}
+                    figure.savefig(file, format="pdf", metadata=metadata)
                 written += [svg, pdf]
     return written
 
@@ -77,6 +84,7 @@ def render(analysis: Analysis) -> str:
         _environment()
         .get_template("page.html")
         .render(
+            generator=GENERATOR,
             policy=_policy(script, style),
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
@@ -89,7 +97,7 @@ def render(analysis: Analysis) -> str:
             sections=sections,
             contents=contents,
             configurations=configuration_table(analysis),
-            csv={"href": _data_url(csv), "name": f"{_file_name(frames.name)}.csv", "rows": len(frames.trials)},
+            csv={"href": _data_url(csv), "name": f"{file_name(frames.name)}.csv", "rows": len(frames.trials)},
             provenance=provenance(frames),
         )
     )
@@ -154,9 +162,3 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
 
 def _data_url(csv: str) -> str:
     return "data:text/csv;charset=utf-8," + quote(csv, safe=",;:@/?!~*'()=+$[]")
-
-
-def _file_name(name: str) -> str:
-    """The study's name with the characters that every file system allows."""
-    kept = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
-    return kept.strip("._")[:80] or "study"

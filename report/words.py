@@ -1,29 +1,33 @@
 """Names and numbers as sentences, tables and pictures write them.
 
 An `entry` is a mapping of the results (`docs/report_json.md`): a fraction with `count`, `of`, `fraction`, or a
-`difference`; either has `low`, `high` and mostly `interval`, the name of the interval's method.
+`difference`; either has `low`, `high` and mostly `interval`, the name of the interval's method. Where an entry has
+`replicates` above 1, its fraction is a mean over configurations, and no count of trials stands beside it.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from robustness.errors import plural
+from robustness.guards.printable import printable
 
 SIGNIFICANT = 0.05
 """The level at which a difference is significant."""
 DASH = "–"
 """The cell of a table that has nothing to show."""
+ONE_TEST = (
+    "Each 95 % interval and p-value belong to one test of that difference alone: the interval leaves out 0 exactly "
+    "when p is below 0.05."
+)
 OUTCOME_WORDS = {"learned_nothing": "learned nothing", "between": "between", "good": "good"}
-
-# Characters that XML cannot hold, among them lone surrogates.
-_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def text(value: object, limit: int = 26) -> str:
-    """A name on one line, of at most `limit` characters, without any that XML forbids."""
-    clean = _UNFIT.sub("\ufffd", " ".join(str(value).split()))
+    """A name on one line, of at most `limit` characters; unprintable ones, some of which XML forbids, are escaped."""
+    clean = printable(value)
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
@@ -54,12 +58,17 @@ def cell_words(hyperparameters: Mapping[str, Any]) -> str:
     values = {
         name: f"{value:g}" if isinstance(value, int | float) else value for name, value in hyperparameters.items()
     }
-    return ", ".join(f"{spaced(name)} {value}" for name, value in values.items())
+    return ", ".join(f"{spaced(text(name, 40))} {text(value, 40)}" for name, value in values.items())
 
 
 def score(value: float | None) -> str:
     """A score of a trial to four decimals."""
-    return DASH if value is None else f"{value:.4f}"
+    return DASH if value is None else f"{value:z.4f}"
+
+
+def capitalised(words: str) -> str:
+    """The words with a capital letter in front."""
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def minus(number: str) -> str:
@@ -67,49 +76,90 @@ def minus(number: str) -> str:
     return number.replace("-", "−")
 
 
+def rounded(value: float, decimals: int = 0) -> str:
+    """The value to so many decimals, halves away from zero, and never a minus sign before a zero."""
+    scale = 10.0**decimals
+    whole = math.copysign(math.floor(abs(value) * scale + 0.5 + 1e-9), value) / scale
+    return f"{whole:z.{decimals}f}"
+
+
 def signed(value: float, decimals: int = 0) -> str:
     """`+0.052`, `-42`, and `0` for a value that rounds to it."""
-    written = f"{value:+z.{decimals}f}"
-    return written if float(written) else written[1:]
+    written = rounded(value, decimals)
+    return f"+{written}" if float(written) > 0 else written
+
+
+def signed_to(decimals: int) -> Callable[[float], str]:
+    """The function that writes a value by `signed` to so many decimals."""
+    return lambda value: signed(value, decimals)
 
 
 def percent(value: float, decimals: int = 0) -> str:
     """A share in per cent, without the sign."""
-    return f"{100 * value:.{decimals}f}"
+    return rounded(100 * value, decimals)
 
 
 def exact_percent(value: float) -> str:
     """`66.7 %`, for tables; halves are rounded up, as the page's script rounds them."""
-    return f"{math.floor(1000 * value + 0.5) / 10:.1f}\u00a0%"
+    return f"{math.floor(1000 * value + 0.5 + 1e-9) / 10:.1f}\u00a0%"
 
 
 def has_interval(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry has an interval: without observations, or where the whole space was run, it has none."""
+    """Whether an entry has an interval; without observations, among others, it has none."""
     return entry["low"] is not None and not str(entry.get("interval", "")).startswith("none")
 
 
-def share(entry: Mapping[str, Any], name: str = "95 % interval ", intervals: bool = True) -> str:
-    """`8 of 12 (67 %, 95 % interval 39-86 %)`, for sentences; without the interval if `intervals` is False."""
+def replicated(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry is over configurations with replicates."""
+    return int(entry.get("replicates", 1)) > 1
+
+
+def units(entry: Mapping[str, Any], noun: str = "configuration") -> str:
+    """What a fraction or comparison is over: `12 configurations`, `8 configurations x 4 replicates`."""
+    configurations = plural(int(entry["configurations"]), noun)
+    return f"{configurations} x {_replicates(entry)} replicates" if replicated(entry) else configurations
+
+
+def short_units(entry: Mapping[str, Any]) -> str:
+    """`8 of 12`, or with replicates `8 x 4`: configurations x replicates."""
+    if replicated(entry):
+        return f"{entry['configurations']} x {_replicates(entry)}"
+    return f"{entry['count']:.0f} of {entry['of']}"
+
+
+def _replicates(entry: Mapping[str, Any]) -> str:
+    whole = entry.get("of", entry.get("pairs")) == entry["configurations"] * entry["replicates"]
+    return str(entry["replicates"]) if whole else f"up to {entry['replicates']}"
+
+
+def share(entry: Mapping[str, Any], name: str = "95 % interval ", over: bool = True) -> str:
+    """`8 of 12 (67 %, 95 % interval 39-86 %)`, for sentences.
+
+    With replicates, `38 % of 8 configurations x 4 replicates (95 % interval 20-60 %)`, or without what it is over.
+    """
     if not entry["of"]:
         return "0 of 0"
-    fraction = f"{entry['count']} of {entry['of']} ({percent(entry['fraction'])} %"
-    if not intervals or not has_interval(entry):
-        return f"{fraction})"
-    return f"{fraction}, {name}{percent(entry['low'])}-{percent(entry['high'])} %)"
+    fraction = f"{percent(entry['fraction'])} %"
+    ends = ""
+    if has_interval(entry):
+        ends = f"{name}{percent(entry['low'])}-{percent(entry['high'])} %"
+    if replicated(entry):
+        return f"{fraction}{f' of {units(entry)}' if over else ''}{f' ({ends})' if ends else ''}"
+    return f"{short_units(entry)} ({', '.join(part for part in (fraction, ends) if part)})"
 
 
 def share_cell(entry: Mapping[str, Any]) -> str:
-    """`66.7 % (8 of 12) [39.1 % to 86.2 %]`, for tables."""
+    """`66.7 % (8 of 12) [39.1 % to 86.2 %]`, for tables; with replicates `37.5 % (8 x 4) [...]`."""
     if not entry["of"]:
         return DASH
-    fraction = f"{exact_percent(entry['fraction'])} ({entry['count']:g} of {entry['of']})"
+    fraction = f"{exact_percent(entry['fraction'])} ({short_units(entry)})"
     if not has_interval(entry):
         return fraction
     return f"{fraction} [{exact_percent(entry['low'])} to {exact_percent(entry['high'])}]"
 
 
 def bracketed(
-    value: float | None, low: float | None, high: float | None, write: Callable[[float], str] = "{:.3f}".format
+    value: float | None, low: float | None, high: float | None, write: Callable[[float], str] = "{:z.3f}".format
 ) -> str:
     """`0.063 [0.004 to 0.123]`, as far as it is known."""
     if value is None:
@@ -126,19 +176,31 @@ def interval_words(low: float, high: float, write: Callable[[float], str], name:
 
 def points(entry: Mapping[str, Any]) -> str:
     """A difference of fractions as `-42 points (95 % interval -60 to -20)`."""
-    return _change(entry, lambda value: signed(100 * value), " points")
+    return _change(entry, lambda value, decimals: signed(100 * value, decimals), 0, " points")
 
 
 def mean_change(entry: Mapping[str, Any]) -> str:
     """A difference of means as `+0.052 (95 % interval +0.020 to +0.084)`."""
-    return _change(entry, lambda value: signed(value, 3))
+    return _change(entry, signed, 3)
 
 
-def _change(entry: Mapping[str, Any], write: Callable[[float], str], unit: str = "") -> str:
+def _change(entry: Mapping[str, Any], write: Callable[[float, int], str], decimals: int, unit: str = "") -> str:
     if entry["difference"] is None:
         return DASH
-    value = f"{write(entry['difference'])}{unit}"
-    return f"{value} ({interval_words(entry['low'], entry['high'], write)})" if has_interval(entry) else value
+    value = f"{write(entry['difference'], decimals)}{unit}"
+    if not has_interval(entry):
+        return value
+    low, high = (beside_zero(entry[end], write, decimals) for end in ("low", "high"))
+    return f"{value} (95 % interval {low} to {high})"
+
+
+def beside_zero(value: float, write: Callable[[float, int], str], decimals: int) -> str:
+    """An end of an interval, with up to two decimals more where it would be rounded to 0, which it leaves out."""
+    for more in range(3):
+        written = write(value, decimals + more)
+        if value == 0 or float(written):
+            return written
+    return write(value, decimals)
 
 
 def made_positive(difference: float, low: float, high: float) -> tuple[float, float, float]:
@@ -156,7 +218,7 @@ def with_error(value: float, error: float) -> str:
 
 def plus_minus(value: float, error: float | None, decimals: int) -> str:
     """`0.139 ± 0.004`; the value alone without an error."""
-    return f"{value:.{decimals}f}" + ("" if error is None else f" ± {error:.{decimals}f}")
+    return f"{value:z.{decimals}f}" + ("" if error is None else f" ± {error:.{decimals}f}")
 
 
 def percent_with_error(mean: float, error: float | None) -> str:
@@ -164,13 +226,22 @@ def percent_with_error(mean: float, error: float | None) -> str:
     return f"{plus_minus(100 * mean, None if error is None else 100 * error, 1)} %"
 
 
-def p_words(value: float) -> str:
-    """`p = 0.031`, or in powers of ten below a thousandth."""
-    return f"p = {p_number(value)}"
+def is_significant(p_value: float | None) -> bool:
+    """Whether a p-value is below the level; not if there is none."""
+    return p_value is not None and p_value < SIGNIFICANT
 
 
-def p_number(value: float) -> str:
-    """A p-value as `0.031`, or in powers of ten below a thousandth."""
+def p_words(value: float | None) -> str:
+    """`p = 0.031`, or in powers of ten below a thousandth; `no test` where none was possible."""
+    return "no test" if value is None else f"p = {p_number(value)}"
+
+
+def p_number(value: float | None) -> str:
+    """A p-value as `0.031`, or in powers of ten below a thousandth; more digits where two would round it to 0.05."""
+    if value is None:
+        return DASH
+    if 0.0495 <= value < SIGNIFICANT or SIGNIFICANT < value < 0.0505:
+        return next(f"{value:.{digits}f}" for digits in (4, 6, 17) if float(f"{value:.{digits}f}") != SIGNIFICANT)
     if value >= 0.001:
         return f"{value:.2g}" if value < 0.995 else "1"
     mantissa, exponent = f"{value:.1e}".split("e")

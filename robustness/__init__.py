@@ -10,7 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robustness.methods.method import Method
+    from robustness import bnn, testing
+    from robustness.errors import Diverged, RobustnessError
+    from robustness.methods.method import Method, Setting
     from robustness.store import open_store
     from robustness.streams import Streams
     from robustness.study.loading import load_study
@@ -21,8 +23,11 @@ if TYPE_CHECKING:
     __version__: str
 
 _MODULE_OF = {
+    "Diverged": "robustness.errors",
     "EpochResult": "robustness.trial",
     "Method": "robustness.methods.method",
+    "RobustnessError": "robustness.errors",
+    "Setting": "robustness.methods.method",
     "Split": "robustness.tasks.data",
     "Streams": "robustness.streams",
     "TaskData": "robustness.tasks.data",
@@ -32,23 +37,37 @@ _MODULE_OF = {
     "open_store": "robustness.store",
 }
 
+_PACKAGES = ("bnn", "testing")
+"""Packages that are public as a whole: by what their own `__all__` names."""
+
 __all__ = [
+    "Diverged",
     "EpochResult",
     "Method",
+    "RobustnessError",
+    "Setting",
     "Split",
     "Streams",
     "TaskData",
     "Trainable",
     "Trial",
     "__version__",
+    "bnn",
     "load_study",
     "open_store",
+    "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("robustness-study")
+    if name in _PACKAGES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_MODULE_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

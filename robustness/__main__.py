@@ -1,8 +1,6 @@
 """`python -m robustness` is the command line."""
 
-import sys
-
-from robustness.cli import main
+from robustness.cli.process import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

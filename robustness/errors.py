@@ -22,6 +22,14 @@ class StoreError(RobustnessError):
     """A store that cannot be opened, is locked, or does not hold the expected contents."""
 
 
+class TakenOverError(StoreError):
+    """Another sweep has taken over the study, so this one must not write any more."""
+
+
+class ReplacedError(StoreError):
+    """The database is not the one that was opened: it was deleted or replaced in the meantime."""
+
+
 class TaskError(RobustnessError):
     """Task data that is missing, damaged or malformed."""
 
@@ -55,7 +63,7 @@ def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:
     names = sorted(allowed)
     closest = get_close_matches(str(name), names, n=1)
     hint = f"; did you mean {closest[0]!r}?" if closest else ""
-    return f"unknown {kind} {str(name)!r}{hint} (choose from: {', '.join(names)})"
+    return f"unknown {kind} {shown(str(name))}{hint} (choose from: {', '.join(names)})"
 
 
 def shown(value: object, longest: int = 60) -> str:

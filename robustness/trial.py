@@ -29,12 +29,24 @@ NO_RESULT: tuple[Status, ...] = ("failed", "timed_out", "out_of_memory")
 ENDED: tuple[Status, ...] = (*COUNTED, *NO_RESULT, "pruned")
 
 
+SEARCH_BLOCK = 1_000_000
+"""Each search of an optimised study numbers its configurations in its own block: search k, from 0, from k * this on.
+
+Random streams are keyed by the number of the configuration, so every search has its own, and the first search is the
+same whether or not others follow."""
+
+
 class TrialKey(NamedTuple):
     """Identifies a trial within its study; printed as `3/radial` or, for a later replicate, `3/radial/1`."""
 
     configuration: int
     arm: str
     replicate: int = 0
+
+    @property
+    def search(self) -> int:
+        """The search, from 0, of a trial of an optimised study."""
+        return self.configuration // SEARCH_BLOCK
 
     def __str__(self) -> str:
         return f"{self.configuration}/{self.arm}" + (f"/{self.replicate}" if self.replicate else "")
@@ -68,6 +80,8 @@ class Trial:
     stage: Stage = "sweep"
     run: int | None = None
     """The run of the arm's search, from 0: the trial's own, or the one whose configuration the final model has."""
+    records_start: bool = False
+    """Whether the untrained network is evaluated, too, as epoch 0: where the study judges a trial by its gain."""
 
     @property
     def key(self) -> TrialKey:
@@ -79,7 +93,7 @@ class EpochResult:
     """The measurements of one epoch of a trial."""
 
     epoch: int
-    """Counted from 1, pre-training included."""
+    """Counted from 1, pre-training included; 0 is the untrained network, which counts as pre-training."""
     measures: Mapping[str, float]
     """Whatever the trainable measures: `validation_auc`, `nll`, `train_auc`, ...; NaN is stored as NaN."""
     pretraining: bool = False

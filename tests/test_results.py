@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from scipy.stats import binomtest
+from statsmodels.stats.contingency_tables import mcnemar
 from support.files import data_set
 
 from report.comparison import second_minus_first
@@ -79,9 +80,21 @@ def test_the_tests_are_those_of_the_trials(trials: pd.DataFrame, results: dict[s
         only = int((first & ~second).sum()), int((second & ~first).sum())
         assert (entry["only_first"], entry["only_second"]) == only
         assert entry["difference"] == pytest.approx((only[0] - only[1]) / entry["pairs"])
-        expected = binomtest(only[0], sum(only)).pvalue if sum(only) else 1.0
-        assert entry["p_value"] == pytest.approx(expected)
+        both, neither = int((first & second).sum()), int((~first & ~second).sum())
+        table = [[both, only[0]], [only[1], neither]]
+        score = mcnemar(table, exact=False, correction=False).pvalue if sum(only) else 1.0
+        assert entry["p_value"] == pytest.approx(score)
+        assert entry["p_exact"] == pytest.approx(binomtest(only[0], sum(only)).pvalue if sum(only) else 1.0)
+        assert (entry["low"] > 0 or entry["high"] < 0) is (entry["p_value"] < 0.05)
         assert entry["low"] <= entry["difference"] <= entry["high"]
+
+
+def test_the_intervals_are_those_of_the_counts(results: dict[str, Any]) -> None:
+    for found in results["arms"].values():
+        for epoch in ("best", "last"):
+            for entry in found["at"][epoch].values():
+                wilson = binomtest(entry["count"], entry["of"]).proportion_ci(method="wilson")
+                assert (entry["low"], entry["high"]) == pytest.approx((wilson.low, wilson.high))
 
 
 def test_the_page_says_what_the_results_say(page: str, results: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ class Row:
 
 
 def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, decimals: int = 0) -> Figure:
-    """A point and its 95 % interval for each row, from the top down; filled if significant after Holm's correction."""
+    """A point and its 95 % interval for each row, from the top down; filled if significant after correction."""
     figure, axes = panel(height=1.5 + 0.52 * len(rows))
     axes.axvline(0, color=INK, linewidth=1)
     known = [(place, row) for place, row in enumerate(rows) if row.entry["difference"] is not None]

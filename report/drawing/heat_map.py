@@ -68,7 +68,7 @@ def count_map(
 ) -> Figure:
     """A heat map of the share `count / of` by two hyperparameters, `3/7` in each cell; one without trials is empty."""
     labels = [
-        [f"{some:.3g}/{every:.0f}" if every else "" for some, every in zip(*rows, strict=True)]
+        [f"{some:.0f}/{every:.0f}" if every else "" for some, every in zip(*rows, strict=True)]
         for rows in zip(count, of, strict=True)
     ]
     down, across = ([number(value).replace(" to ", " to\n") for value in side] for side in values)

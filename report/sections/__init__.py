@@ -17,13 +17,13 @@ The results of an `OWN` section are None for studies of another kind, and else a
 
 It may have `cautions`, sentences on what weakens the results, and `complete`, whether all that the study asks for
 is there.
+
+Installed packages add sections of their own at the end, by entry points: `report.sections.installed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from report.document import Section
@@ -38,6 +38,7 @@ from report.sections import (
     dynamics,
     finals,
     gradient_noise,
+    learning_rule,
     left_out,
     outcomes,
     paired_tests,
@@ -53,30 +54,15 @@ from report.sections import (
     thumbnails,
     timeline,
     variance,
+    weighted,
     winners,
 )
+from report.sections.installed import installed_topics
+from report.sections.topic import Group, Topic
+from report.watched import without_intervals
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
-
-
-class Group(Enum):
-    """Which studies have a section."""
-
-    OWN = "of a kind of study that speaks for itself, and may stand alone"
-    FRACTIONS = "about fractions of configurations: left out of studies that stand alone"
-    RUNS = "how the trials went, whatever the study is about"
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A line of `SECTIONS`."""
-
-    group: Group
-    sections: Callable[[Analysis], Iterator[Section]]
-    key: str | None = None
-    """The key of its results in the JSON."""
-    results: Callable[[JudgedStudy], Any] | None = None
 
 
 SECTIONS: tuple[Topic, ...] = (
@@ -92,6 +78,8 @@ SECTIONS: tuple[Topic, ...] = (
     Topic(Group.OWN, controls.sections, "controls", controls.results),
     Topic(Group.OWN, dose.sections, "dose", dose.results),
     Topic(Group.FRACTIONS, outcomes.sections, "arms", outcomes.results),
+    Topic(Group.FRACTIONS, weighted.sections, "weighted", weighted.results),
+    Topic(Group.FRACTIONS, learning_rule.sections, "learning_rule", learning_rule.results),
     Topic(Group.FRACTIONS, paired_tests.sections, "paired", paired_tests.results),
     Topic(Group.FRACTIONS, against.sections),
     Topic(Group.FRACTIONS, reference.sections, "reference", reference.results),
@@ -108,13 +96,23 @@ SECTIONS: tuple[Topic, ...] = (
 )
 """In their order on the page; studies speak in the same order."""
 
+FIXED_NUMBER = ("profiles", "budget", "sensitivity")
+"""Results whose intervals and bands hold only for a number of configurations that was settled beforehand."""
+
+
+def topics() -> tuple[Topic, ...]:
+    """All topics: the report's own, then those of installed packages."""
+    return SECTIONS + installed_topics()
+
 
 def section_results(study: JudgedStudy) -> dict[str, Any]:
     """The results of every section by key; kinds of study that this one is not of have none."""
     parts = {}
-    for topic in SECTIONS:
+    for topic in topics():
         if topic.key is not None and topic.results is not None:
             part = topic.results(study)
+            if study.sample.watch is not None and topic.key in FIXED_NUMBER:
+                part = without_intervals(part)
             if part is not None or topic.group is not Group.OWN:
                 parts[topic.key] = part
     return parts
@@ -122,14 +120,14 @@ def section_results(study: JudgedStudy) -> dict[str, Any]:
 
 def make_sections(analysis: Analysis) -> Iterator[Section]:
     """The sections that have something to show, in the order of the page."""
-    for topic in SECTIONS:
+    for topic in topics():
         if not (analysis.alone and topic.group is Group.FRACTIONS):
             yield from topic.sections(analysis)
 
 
 def own_results(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The results of the kinds that a study is of, among all of its results."""
-    keys = [topic.key for topic in SECTIONS if topic.group is Group.OWN and topic.key is not None]
+    keys = [topic.key for topic in topics() if topic.group is Group.OWN and topic.key is not None]
     return [results[key] for key in keys if key in results]
 
 

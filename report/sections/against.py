@@ -10,7 +10,8 @@ from report.comparison import second_minus_first
 from report.document import Numbers, Picture, Section
 from report.drawing.differences import Row, draw_differences
 from report.sections.outcomes import CONFIGURATIONS
-from report.words import SIGNIFICANT, mean_change, p_words, points, text
+from report.words import ONE_TEST, capitalised, is_significant, mean_change, p_words, points, text
+from robustness.errors import plural
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -50,20 +51,26 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         (
             text(arm, 60),
             points(shares[arm]),
-            p_words(shares[arm]["p_adjusted"]),
+            *(p_words(shares[arm][key]) for key in ("p_value", "p_adjusted")),
             mean_change(scores[arm]),
-            p_words(scores[arm]["p_adjusted"]),
+            *(p_words(scores[arm][key]) for key in ("p_value", "p_adjusted")),
         )
         for arm in shares
     )
-    columns = ("Arm", f"Share of {outcome}", "By Holm", f"Mean {analysis.metric_words}", "By Holm")
+    corrected = analysis.frames.corrected
+    columns = ("Arm", f"Share of {outcome}", "p", corrected, f"Mean {analysis.metric_words}", "p", corrected)
     notes = (
-        "Intervals are of each difference alone, 95 % each.",
-        f"p-values are Holm's over the {len(rows)} comparisons with {name}, for the share and for the mean apart; "
-        "filled points are below 0.05.",
+        ONE_TEST,
+        f"{capitalised(analysis.frames.correction)} is over the {len(rows)} comparisons with {name}, for the share and "
+        "for the mean separately; filled points are significant after it.",
     )
     yield Section(
-        "against", f"Each against {name}", _reading(shares, scores, name), pictures, Numbers(columns, rows), notes
+        "against",
+        f"Each against {name}",
+        _reading(shares, scores, name, analysis.frames.correction),
+        pictures,
+        Numbers(columns, rows),
+        notes,
     )
 
 
@@ -76,12 +83,13 @@ def _differences(analysis: Analysis, key: str, value: str, outcome: str | None =
     }
 
 
-def _reading(shares: Mapping[str, Any], scores: Mapping[str, Any], name: str) -> str:
+def _reading(shares: Mapping[str, Any], scores: Mapping[str, Any], name: str, correction: str) -> str:
     significant = [
         f"{text(arm, 40)} ({points(shares[arm])}; mean {mean_change(scores[arm])})"
         for arm in shares
-        if min(shares[arm]["p_adjusted"], scores[arm]["p_adjusted"]) < SIGNIFICANT
+        if any(is_significant(each[arm]["p_adjusted"]) for each in (shares, scores))
     ]
+    after = f"after {correction} over {plural(len(shares), 'comparison')}"
     if not significant:
-        return f"No arm is shown to differ from {name} at the 5 % level after Holm's correction."
-    return f"After Holm's correction these differ from {name} in the share or in the mean: {'; '.join(significant)}."
+        return f"No arm differs significantly from {name} {after}."
+    return f"These differ significantly from {name} in the share or in the mean, {after}: {'; '.join(significant)}."

@@ -58,7 +58,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     picture = Picture(
         "budget",
         "Expected best score by number of trials",
-        f"The expected best {analysis.metric_words} after so many random trials, a rising line for each arm with its "
+        f"The expected best {analysis.metric_words} by number of random trials, a rising line for each arm with its "
         f"95 % band. Trials for a good one with {chance} chance: {needed}.",
         partial(_draw, analysis, arms),
     )
@@ -67,7 +67,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         for n in SHOWN:
             if n > entry["trials"][-1]:
                 break
-            value, low, high = (float(np.interp(n, entry["trials"], entry[key])) for key in ("expected", "low", "high"))
+            value, low, high = (_at(n, entry, key) for key in ("expected", "low", "high"))
             rows.append((text(arm, 60), str(n), bracketed(value, low, high, score)))
     reading = f"Random trials until one is good (at least {analysis.good:g}) with {chance} chance: {needed}."
     yield Section(
@@ -76,8 +76,17 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         reading,
         (picture,),
         Numbers(("Arm", "Trials", "Expected best score"), tuple(rows)),
-        ("The curve ends at the number of trials that were run; near its end it rests on the few best of them.",),
+        (
+            "The curve ends at the number of trials that were run; near its end it rests on the few best of them.",
+            "Bands are pointwise bootstrap bands over configurations: at each number of trials on its own. They are "
+            "too narrow for few configurations and near the end, where no resample can exceed the best score observed.",
+        ),
     )
+
+
+def _at(n: int, entry: Mapping[str, Any], key: str) -> float | None:
+    """A curve of an arm after n trials; None if there is no such curve."""
+    return None if entry[key] is None else float(np.interp(n, entry["trials"], entry[key]))
 
 
 def _needed(entry: Mapping[str, Any]) -> str:
@@ -97,7 +106,8 @@ def _draw(analysis: Analysis, arms: Mapping[str, Any]) -> Figure:
     for arm, entry in arms.items():
         colour = analysis.arms.colour(arm)
         x, y = np.array(entry["trials"], dtype=float), np.array(entry["expected"], dtype=float)
-        axes.fill_between(x, entry["low"], entry["high"], color=colour, alpha=0.18, linewidth=0)
+        if entry["low"] is not None:
+            axes.fill_between(x, entry["low"], entry["high"], color=colour, alpha=0.18, linewidth=0)
         mark = "o" if len(x) == 1 else None
         axes.plot(x, y, color=colour, linestyle=analysis.arms.dash(arm), linewidth=1.8, marker=mark)
         ends[arm] = (float(x[-1]), float(y[-1]))

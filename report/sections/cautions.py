@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from report.sections import own_results
+from report.sections.learning_rule import within_error_sentence
 from report.sections.verdict import decided
-from report.words import spaced, text
+from report.watched import OUT_OF_ORDER
+from report.words import percent, spaced, text
 from robustness.errors import plural
 from robustness.trial import PENDING
 
@@ -26,11 +28,13 @@ def cautions(analysis: Analysis) -> list[str]:
     if analysis.alone:
         own = [entry["cautions"] for entry in own_results(analysis.results) if "cautions" in entry]
         rest = [caution for each in own for caution in each] if own else _left_out(analysis)
-        return [*_incomplete(analysis), *rest]
+        return [*_contradictory(analysis), *_incomplete(analysis), *rest]
     return [
+        *_contradictory(analysis),
         *_incomplete(analysis),
         *_few(analysis),
         *_threshold(analysis),
+        *_rule_by_chance(analysis),
         *_left_out(analysis),
         *_epochs_disagree(analysis),
         *_diverged(analysis),
@@ -38,11 +42,27 @@ def cautions(analysis: Analysis) -> list[str]:
     ]
 
 
+def _contradictory(analysis: Analysis) -> Iterator[str]:
+    found = analysis.results["contradictions"]
+    if found["count"]:
+        names = ", ".join(text(name, 60) for name in found["trials"])
+        more = ", …" if found["count"] > len(found["trials"]) else ""
+        yield (
+            f"The store contradicts itself: the result of {plural(found['count'], 'trial')} does not follow from the "
+            f"recorded epochs ({names}{more}), so some of them were lost or changed."
+        )
+
+
 def _incomplete(analysis: Analysis) -> Iterator[str]:
     trials = analysis.trials
     still = int(trials["status"].isin(PENDING).sum())
     running = int((trials["status"] == "running").sum())
-    if still:
+    if analysis.frames.stopped:
+        yield (
+            "Differences of a sweep that stopped early tend to be overestimated; its confidence sequences allow for "
+            "that."
+        )
+    elif still:
         yield (
             f"The study is incomplete: {still} of {len(trials)} trials have not ended ({running} of them are running), "
             "and everything here may still change."
@@ -56,7 +76,7 @@ def _few(analysis: Analysis) -> Iterator[str]:
     elif configurations == 0:
         yield "No pair is complete: there is no configuration for which every arm has a result."
     if 0 < configurations < FEW_PAIRS:
-        noun = "configuration" if len(analysis.arms.names) == 1 else "complete pair"
+        noun = "configuration" if len(analysis.arms.names) == 1 else "paired configuration"
         yield (
             f"Only {plural(configurations, noun)}: intervals are wide, and a difference "
             f"that matters may not show below about {FEW_PAIRS}."
@@ -74,17 +94,36 @@ def _threshold(analysis: Analysis) -> Iterator[str]:
     scores = (note or {}).get("scores") or []
     if judge.known and judge.inclusive and 0 < len(scores) < ENOUGH_UNTRAINED:
         yield f"“Learned nothing” rests on {len(scores)} untrained networks; at least {ENOUGH_UNTRAINED} are wanted."
-    if judge.nothing >= analysis.good:
+    highest = judge.nothing if judge.gains else max([judge.nothing, *judge.cells.values()])
+    if highest >= analysis.good and not judge.gains:
         yield (
-            f"The threshold of “learned nothing” ({judge.nothing:.3f}) is not below that of “good” ({judge.good:g}), "
+            f"The threshold of “learned nothing” ({highest:.3f}) is not below that of “good” ({judge.good:g}), "
             "so trials that reach “good” may count as having learned nothing."
+        )
+
+
+def _rule_by_chance(analysis: Analysis) -> Iterator[str]:
+    """Trials within the error of the threshold, and untrained networks that pass it more often than the rule says."""
+    rule = analysis.results["learning_rule"]
+    entry = rule["at"][analysis.epoch]
+    named = within_error_sentence(entry, analysis.epoch)
+    if named:
+        yield named
+    passed = {arm: share for arm, share in (entry["untrained"] or {}).items() if share["low"] > rule["level"]}
+    if passed:
+        shares = ", ".join(
+            f"{percent(share['fraction'])} % of untrained {text(arm, 60)}" for arm, share in passed.items()
+        )
+        yield (
+            f"“Learned nothing” is not a {100 * rule['level']:g} % rule here: {shares} networks would count as having "
+            "learned, so some trials that count as having learned may not have."
         )
 
 
 def _left_out(analysis: Analysis) -> Iterator[str]:
     trials = analysis.trials
     ended = trials.loc[~trials["status"].isin(PENDING)]
-    lost = ended.loc[~ended["counted"]]
+    lost = ended.loc[~ended["counted"] & (ended["reason"] != OUT_OF_ORDER).fillna(True)]
     if len(ended) and len(lost) / len(ended) > MANY_LEFT_OUT:
         counts = lost["reason"].value_counts().sort_index()
         reasons = ", ".join(f"{count} {spaced(reason)}" for reason, count in counts.items())
@@ -108,7 +147,7 @@ def _names(arms: Iterable[str], word: str = " and ") -> str:
 
 
 def _says(winner: str | None) -> str:
-    return "no difference is shown" if winner is None else f"{text(winner, 60)} is the more robust arm"
+    return "the difference is not significant" if winner is None else f"{text(winner, 60)} is the more robust arm"
 
 
 def _diverged(analysis: Analysis) -> Iterator[str]:
@@ -129,8 +168,8 @@ def _depends(analysis: Analysis) -> Iterator[str]:
         others = [arm for arm in entry["favoured"] if arm != entry["favours"]]
         if entry["favours"] and others:
             yield (
-                f"The verdict on {_names(entry['arms'])} turns round with the threshold: {text(entry['favours'], 60)} "
-                f"is favoured from {entry['holds_from']:.2f} to {entry['holds_to']:.2f}, {text(others[0], 60)} at some "
+                f"The verdict on {_names(entry['arms'])} reverses at other thresholds: {text(entry['favours'], 60)} is "
+                f"favoured from {entry['holds_from']:.2f} to {entry['holds_to']:.2f}, {text(others[0], 60)} at some "
                 "others."
             )
         elif others:

@@ -1,4 +1,4 @@
-"""The fair controls: how much of Radial's lead over MFVI is less noise, how much the scaling, how much the radius.
+"""The fair controls: how much of Radial's lead over MFVI is less noise at the start, the scaling, or the radius.
 
 Three steps lead from MFVI to Radial, and each of these arms has taken one more of them:
 
@@ -7,7 +7,8 @@ Three steps lead from MFVI to Radial, and each of these arms has taken one more 
     mfvi_scaled           w = mu + (sigma / sqrt(D)) eps            + the scaling by sqrt(D), all through training
     radial                w = mu + sigma (eps / ||eps||) |r|        + the radius that a whole layer shares
 
-Over the same pairs the three differences add up to Radial's difference to MFVI.
+Over the same pairs the three differences add up to Radial's difference to MFVI. What they can show depends on how long
+the trials train: `control_training` says how far the noise moved.
 """
 
 from __future__ import annotations
@@ -23,14 +24,28 @@ from report.drawing.differences import Row, draw_differences
 from report.drawing.style import INK
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
+from report.sections.control_training import training_results, training_sentence
 from report.sections.outcomes import CONFIGURATIONS
-from report.words import DASH, SIGNIFICANT, mean_change, metric_words, p_words, percent, points, text
+from report.words import (
+    DASH,
+    ONE_TEST,
+    capitalised,
+    is_significant,
+    mean_change,
+    metric_words,
+    p_words,
+    percent,
+    points,
+    text,
+    units,
+)
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
 
 METHODS = ("mfvi", "mfvi_noise_matched", "mfvi_scaled", "radial")
 STEPS = ("the smaller initial noise", "the scaling by sqrt(D)", "the shared radius")
+GAIN, LOSS, NEITHER = "a significant gain", "a significant loss", "no significant change"
 SHORT = {
     "the smaller initial noise": "smaller\ninitial noise",
     "the scaling by sqrt(D)": "scaling by\nsqrt(D)",
@@ -69,10 +84,11 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
         "outcome": frames.primary,
         "epoch": frames.rule,
         "pairs": outcome[0]["pairs"],
-        "shares": {arm: fraction(judged, arm, frames.primary, frames.rule, sample) for arm in arms},
+        "shares": {arm: fraction(judged, arm, frames.primary, frames.rule) for arm in arms},
         "whole": {"arms": [arms[0], arms[-1]], **changes[arms[0], arms[-1]]},
         "steps": steps,
         "every_two": [{"arms": list(pair), **changes[pair]} for pair in pairs],
+        "training": training_results(study, judged, arms),
     }
     return {**controls, "sentences": _sentences(controls, frames), "alone": False}
 
@@ -94,35 +110,36 @@ def _sentences(controls: Mapping[str, Any], frames: StudyFrames) -> list[str]:
     parts = "; ".join(f"{step['step']} {points(step['primary'])}" for step in controls["steps"])
     metric = metric_words(frames.metric)
     scores = "; ".join(f"{step['step']} {mean_change(step['score'])}" for step in controls["steps"])
+    trained = training_sentence(controls["training"])
     return [
         f"The share of {what} goes {ends}, {points(whole)}: {parts}.",
         f"The mean {metric} changes by {mean_change(controls['whole']['score'])}: {scores}.",
-        _plainly(controls["steps"], controls["outcome"]),
+        _plainly(controls["steps"], controls["outcome"], frames.correction),
+        *([trained] if trained else []),
     ]
 
 
-def _plainly(steps: Sequence[Mapping[str, Any]], outcome: str) -> str:
-    """Which steps are significant, by the outcome or by the score, at the 5 % level after Holm's correction."""
+def _plainly(steps: Sequence[Mapping[str, Any]], outcome: str, correction: str) -> str:
+    """Which steps are significant, by the outcome or by the score, at the 5 % level after correction."""
     sign = -1 if outcome == "learned_nothing" else 1
-    ways: dict[str, list[str]] = {"to help": [], "to harm": [], "to help one and harm the other": [], "neither": []}
+    ways: dict[str, list[str]] = {GAIN: [], LOSS: [], "a gain in one and a loss in the other": [], NEITHER: []}
     for step in steps:
         gains = [
             factor * entry["difference"]
             for entry, factor in ((step["primary"], sign), (step["score"], 1))
-            if entry["p_adjusted"] is not None and entry["p_adjusted"] < SIGNIFICANT
+            if is_significant(entry["p_adjusted"])
         ]
         if not gains:
-            way = "neither"
+            way = NEITHER
         elif min(gains) > 0:
-            way = "to help"
+            way = GAIN
         else:
-            way = "to harm" if max(gains) < 0 else "to help one and harm the other"
+            way = LOSS if max(gains) < 0 else "a gain in one and a loss in the other"
         ways[way].append(step["step"])
     clauses = "; ".join(
-        f"shown {way}: {', '.join(names) or 'none'}" for way, names in ways.items() if names or len(way) < 8
+        f"{way} from {', '.join(names) or 'none'}" for way, names in ways.items() if names or way in (GAIN, LOSS)
     )
-    clauses = clauses.replace("shown neither", "not shown to do either")
-    return f"By the outcome or by the mean, after Holm's correction over all six pairs of arms, {clauses}."
+    return f"By the outcome or by the mean, after {correction} over all six pairs of arms: {clauses}."
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -156,21 +173,29 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             f"{text(entry['arms'][1], 60)} minus {text(entry['arms'][0], 60)}",
             _step(controls, entry["arms"]),
             points(entry["primary"]),
-            p_words(entry["primary"]["p_adjusted"]),
+            *(p_words(entry["primary"][key]) for key in ("p_value", "p_adjusted")),
             mean_change(entry["score"]),
-            p_words(entry["score"]["p_adjusted"]),
+            *(p_words(entry["score"][key]) for key in ("p_value", "p_adjusted")),
         )
         for entry in controls["every_two"]
     ]
-    columns = ("Arms", "Step", f"Share of {outcome}", "By Holm", f"Mean {analysis.metric_words}", "By Holm")
+    corrected = analysis.frames.corrected
+    mean = f"Mean {analysis.metric_words}"
+    columns = ("Arms", "Step", f"Share of {outcome}", "p", corrected, mean, "p", corrected)
     notes = (
-        f"Over the {controls['pairs']} pairs in which all four arms count, so that the steps add up to the whole.",
-        "Intervals are of each difference alone, 95 % each.",
-        "p-values are Holm's over all six pairs of arms, for the share and for the mean apart; filled points are below "
-        "0.05.",
+        f"Over the {units(controls['shares'][controls['arms'][0]])} in which all four arms count, so that the steps "
+        "add up to the whole.",
+        ONE_TEST,
+        f"{capitalised(analysis.frames.correction)} is over all six pairs of arms, for the share and for the mean "
+        "separately; filled points are significant after it.",
     )
     yield Section(
-        "controls", "The fair controls", controls["sentences"][-1], pictures, Numbers(columns, tuple(rows)), notes
+        "controls",
+        "The fair controls",
+        " ".join(controls["sentences"][2:]),
+        pictures,
+        Numbers(columns, tuple(rows)),
+        notes,
     )
 
 

@@ -24,19 +24,20 @@ from report.drawing.style import ARM_COLOURS, INK, MARKERS, panel
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
 from report.words import (
-    DASH,
-    SIGNIFICANT,
+    ONE_TEST,
     bracketed,
-    interval_words,
+    capitalised,
+    is_significant,
+    mean_change,
     metric_words,
     number,
     p_words,
     score,
+    signed_to,
     spaced,
     text,
 )
-from robustness.statistics.means import student_interval
-from robustness.statistics.paired import sign_flip
+from robustness.statistics.means import METHOD, mean_test
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,6 +60,8 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
     without = [arm for arm in frames.arms if arm not in doses]
     scores = side_by_side(study.trials, study.trials[f"score_{frames.rule}"], frames.arms)
     by, groups = _groups(frames)
+    watch = study.sample.watch
+    mean, difference = (estimate, _difference) if watch is None else (watch.mean, watch.difference)
     lines, family = [], []
     for value, numbers in groups:
         own = scores[scores.index.get_level_values("configuration").isin(numbers)]
@@ -67,12 +70,12 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
             {
                 "value": value,
                 "units": len(units),
-                "doses": [{"arm": arm, "dose": doses[arm], **estimate(units[arm])} for arm in doses],
-                "without": [{"arm": arm, **estimate(units[arm])} for arm in without],
+                "doses": [{"arm": arm, "dose": doses[arm], **mean(units[arm])} for arm in doses],
+                "without": [{"arm": arm, **mean(units[arm])} for arm in without],
             }
         )
         family += [
-            {"value": value, "arm": arm, "dose": doses[arm], "against": other, **_difference(units[arm] - units[other])}
+            {"value": value, "arm": arm, "dose": doses[arm], "against": other, **difference(units[arm] - units[other])}
             for other in without
             for arm in doses
         ]
@@ -120,10 +123,11 @@ def _groups(frames: StudyFrames) -> tuple[str | None, list[tuple[Any, list[int]]
 
 
 def estimate(values: pd.Series[Any]) -> dict[str, Any]:
-    """The mean with Student's interval: mean +- t sd / sqrt(n); no ends for fewer than two values."""
+    """The mean with its interval (`robustness.statistics.means`), which is NaN where there is none."""
     numbers = values.to_numpy(dtype=float)
-    low, high = student_interval(numbers)
-    return {"mean": float(numbers.mean()) if len(numbers) else None, "low": low, "high": high}
+    interval = mean_test(numbers).interval
+    mean = float(numbers.mean()) if len(numbers) else None
+    return {"mean": mean, "low": interval.low, "high": interval.high, "interval": interval.method}
 
 
 def _difference(values: pd.Series[Any]) -> dict[str, Any]:
@@ -132,8 +136,9 @@ def _difference(values: pd.Series[Any]) -> dict[str, Any]:
         "difference": mean["mean"],
         "low": mean["low"],
         "high": mean["high"],
-        "p_value": sign_flip(values.to_numpy(dtype=float)) if len(values) else None,
-        "test": "sign-flip",
+        "interval": mean["interval"],
+        "p_value": mean_test(values.to_numpy(dtype=float)).p_value,
+        "test": METHOD,
     }
 
 
@@ -150,17 +155,18 @@ def _sentences(dose: Mapping[str, Any], frames: StudyFrames) -> list[str]:
             continue
         best = max(own, key=lambda entry: entry["difference"])
         where = "" if dose["by"] is None else f"With {spaced(dose['by'])} {line['value']:g}, "
-        ends = "" if best["low"] is None else f", {interval_words(best['low'], best['high'], '{:+.3f}'.format)}"
         sentences.append(
-            f"{where}{best['against']} gains most in {metric} from {option} {best['dose']:g}: "
-            f"{best['difference']:+.3f} ({_arm_mean(line, best['against'])} to {_arm_mean(line, best['arm'])}{ends}; "
-            f"{p_words(best['p_adjusted'])} after Holm's correction)."
+            f"{where}{best['against']} gains most in {metric} from {option} {best['dose']:g}: {mean_change(best)}, "
+            f"from {_arm_mean(line, best['against'])} to {_arm_mean(line, best['arm'])}; {p_words(best['p_value'])}"
+            + ("." if best["p_value"] is None else f", {p_words(best['p_adjusted'])} after {frames.correction}.")
         )
-    better = [entry for entry in known if entry["p_adjusted"] < SIGNIFICANT and entry["difference"] > 0]
-    worse = [entry for entry in known if entry["p_adjusted"] < SIGNIFICANT and entry["difference"] < 0]
+    better, worse = (
+        sum(is_significant(entry["p_adjusted"]) and sign * entry["difference"] > 0 for entry in known)
+        for sign in (1, -1)
+    )
     sentences.append(
-        f"Of {len(known)} comparisons with an arm without {option}, {len(better)} are shown to be better at the "
-        f"5 % level after Holm's correction over all of them, and {len(worse)} worse."
+        f"Of {len(known)} comparisons with an arm without {option}, {better} are significantly better and {worse} "
+        f"significantly worse after {frames.correction} over all of them."
     )
     return sentences
 
@@ -189,15 +195,23 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             "all" if entry["value"] is None else number(entry["value"]),
             f"{number(entry['dose'])} against {text(entry['against'], 40)}",
             _mean(dose, entry),
-            bracketed(entry["difference"], entry["low"], entry["high"], "{:+.4f}".format),
-            DASH if entry["p_adjusted"] is None else p_words(entry["p_adjusted"]),
+            bracketed(entry["difference"], entry["low"], entry["high"], signed_to(4)),
+            *(p_words(entry[key]) for key in ("p_value", "p_adjusted")),
         )
         for entry in dose["differences"]
     )
-    columns = (by or "Configurations", option, f"Mean {analysis.metric_words}", "Difference", "By Holm")
+    columns = (
+        by or "Configurations",
+        option,
+        f"Mean {analysis.metric_words}",
+        "Difference",
+        "p",
+        analysis.frames.corrected,
+    )
     notes = (
-        f"The unit is the {dose['unit']}; bars are 95 % intervals of the mean (Student's), dotted lines the arms "
-        f"without {option}. Differences are paired; p-values are a sign-flip test's, with Holm's correction over all.",
+        f"The unit is the {dose['unit']}; bars are 95 % intervals of the mean, dotted lines the arms without {option}. "
+        f"Differences are paired. {ONE_TEST} "
+        f"{capitalised(analysis.frames.correction)} is over all {len(rows)} comparisons.",
     )
     reading = dose["sentences"][-1] if dose["sentences"] else "There is no arm to compare with."
     yield Section(

@@ -1,7 +1,8 @@
 """The trials left out of the fractions: where they ended so, and whether any way of counting them changes the verdict.
 
 Each way gives the trials that do not count an outcome. The two extremes, all of them for one arm and against the other,
-bound every other way: adding a pair that speaks for an arm never makes its test speak less for it.
+bound every other way: with one replicate, adding a pair that speaks for an arm never makes its test speak less for it.
+With more, which also tell how alike replicates are, that holds but for small differences.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
 from report.sections.profiles import areas
-from report.words import DASH, OUTCOME_WORDS, has_interval, percent, share_cell, text
+from report.sections.weighted import drawn_mix
+from report.words import DASH, OUTCOME_WORDS, has_interval, percent, replicated, share_cell, short_units, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +57,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         ]
     if not pictures:
         return
-    notes = ["Whiskers are 95 % intervals."]
+    notes = ["Whiskers are 95 % intervals.", *_replicates(analysis), *drawn_mix(analysis)]
     for arm in analysis.arms.names:
         theirs = [analysis.reference(outcome, arm) for outcome in OUTCOMES]
         if any(value is not None for value in theirs):
@@ -94,7 +95,8 @@ def _draw(analysis: Analysis, entries: Mapping[str, Any], epoch: str) -> Figure:
                 axes.plot(x + 0.3 * width, 100 * theirs, "D", color="white", markeredgecolor=INK, markersize=6)
                 if top - 4 < 100 * theirs < top + 16:
                     top = 100 * theirs + 2
-            label = f"{height:.0f} %" if len(arms) > 3 else f"{height:.0f} %\n{entry['count']}/{entry['of']}"
+            below = short_units(entry) if replicated(entry) else f"{entry['count']}/{entry['of']}"
+            label = f"{percent(entry['fraction'])} %" + ("" if len(arms) > 3 else f"\n{below}")
             axes.text(x, top + 1.5, label, ha="center", va="bottom", fontsize=small, linespacing=1.05)
     axes.set_xticks(range(len(OUTCOMES)), [OUTCOME_WORDS[outcome] for outcome in OUTCOMES], fontsize=11)
     axes.set_xlim(-0.55, len(OUTCOMES) - 0.45)
@@ -109,14 +111,26 @@ def _draw(analysis: Analysis, entries: Mapping[str, Any], epoch: str) -> Figure:
     return figure
 
 
+def _replicates(analysis: Analysis) -> Iterator[str]:
+    if analysis.study.sample.replicated:
+        yield (
+            "Fractions are means over configurations of the share of their replicates; 8 x 4 stands for "
+            "8 configurations x 4 replicates. Replicates narrow an interval only as far as they differ from each other."
+        )
+
+
 def _reading(analysis: Analysis) -> str:
     arms = analysis.outcomes(analysis.epoch)
     outcome = analysis.primary
-    words = OUTCOME_WORDS[outcome]
     judged = [arm for arm in arms if arms[arm][outcome]["of"]]
     if not judged:
         return "No complete pair has been judged yet."
     if len(judged) == 1:
-        return f"Of its configurations, {text(judged[0], 60)} {words} in {share_cell(arms[judged[0]][outcome])}."
+        share = share_cell(arms[judged[0]][outcome])
+        return f"Share of {text(judged[0], 60)}'s configurations that {_did(outcome)}: {share}."
     shares = ", ".join(f"{text(arm, 60)} {share_cell(arms[arm][outcome])}" for arm in judged)
-    return f"Configurations that {'were good' if outcome == 'good' else words}: {shares}."
+    return f"Configurations that {_did(outcome)}: {shares}."
+
+
+def _did(outcome: str) -> str:
+    return "were good" if outcome == "good" else OUTCOME_WORDS[outcome]

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 from report.comparison import second_minus_first
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
-from report.words import OUTCOME_WORDS, SIGNIFICANT, bracketed, has_interval, p_number, signed, text
+from report.words import (
+    DASH,
+    OUTCOME_WORDS,
+    SIGNIFICANT,
+    beside_zero,
+    capitalised,
+    has_interval,
+    p_number,
+    signed,
+    text,
+)
+from robustness.errors import plural
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -22,7 +33,6 @@ COLUMNS = (
     "Neither",
     "Second minus first, points",
     "p",
-    "By Holm",
 )
 
 
@@ -32,35 +42,51 @@ def results(study: JudgedStudy) -> list[dict[str, Any]]:
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
-    """Each comparison at the study's epoch; none without a pair, or where the sweep was ended on its evidence."""
+    """Each comparison at the study's epoch; none without a pair."""
     tested = [
         entry
         for entry in analysis.results["paired"]
         if entry["epoch"] == analysis.epoch and entry["p_value"] is not None
     ]
-    # The tests are for a number of pairs that was settled beforehand.
-    if not tested or analysis.frames.stopped is not None:
+    if not tested:
         return
     below = [sum(entry[key] < SIGNIFICANT for entry in tested) for key in ("p_value", "p_adjusted")]
     reading = (
-        f"Of {len(tested)} comparisons at the {analysis.epoch} epoch, {below[0]} on their own and {below[1]} after "
-        f"Holm's correction have a p-value below {SIGNIFICANT}."
+        f"Of {len(tested)} comparisons at the {analysis.epoch} epoch, {below[0]} are significant at the 5 % level on "
+        f"their own and {below[1]} after {analysis.frames.correction}."
     )
+    family = sum(entry["outcome"] == tested[0]["outcome"] for entry in tested)
     notes = (
-        f"p-values are of the {tested[0]['test']} test; Holm's correction is over the comparisons of one outcome.",
-        "Counts are of pairs; 95 % intervals in brackets are of each difference alone.",
+        f"p and the 95 % interval in brackets belong to one test, the {tested[0]['test']} test of each difference "
+        "alone: the interval leaves out 0 exactly when p is below 0.05.",
+        f"{capitalised(analysis.frames.correction)} is over the {plural(family, 'comparison')} of one outcome at one "
+        "epoch.",
+        "Counts are of pairs of trials"
+        + ("; differences are means over configurations." if analysis.study.sample.replicated else "."),
     )
-    numbers = Numbers(COLUMNS, tuple(_row(entry) for entry in tested))
+    numbers = Numbers((*COLUMNS, analysis.frames.corrected), tuple(_row(entry) for entry in tested))
     yield Section("tests", "Paired tests", reading, (), numbers, notes)
 
 
 def _row(entry: Mapping[str, Any]) -> tuple[str, ...]:
     change = second_minus_first(entry, "difference")
-    low, high = (change["low"], change["high"]) if has_interval(change) else (None, None)
     return (
         " and ".join(text(arm, 60) for arm in entry["arms"]),
         OUTCOME_WORDS[entry["outcome"]],
         *(str(entry[key]) for key in ("only_first", "only_second", "both", "neither")),
-        bracketed(change["difference"], low, high, lambda value: signed(100 * value)),
+        _points(change),
         *(p_number(entry[key]) for key in ("p_value", "p_adjusted")),
     )
+
+
+def _points(change: Mapping[str, Any]) -> str:
+    """`-42 [-60 to -20]`."""
+    if change["difference"] is None:
+        return DASH
+    ends = (beside_zero(change[end], _signed_points, 0) for end in ("low", "high")) if has_interval(change) else ()
+    interval = " to ".join(ends)
+    return _signed_points(change["difference"], 0) + (f" [{interval}]" if interval else "")
+
+
+def _signed_points(value: float, decimals: int) -> str:
+    return signed(100 * value, decimals)

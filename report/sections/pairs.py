@@ -13,7 +13,7 @@ from report.comparison import score_comparisons
 from report.document import Numbers, Picture, Section
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
-from report.words import text
+from report.words import signed, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
                 str(wins),
                 str(ties),
                 str(losses),
-                f"{np.median(gain):+.4f}",
+                signed(float(np.median(gain)), 4),
             )
         )
         if place >= MOST_PAIRINGS:

@@ -13,9 +13,10 @@ from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
+from report.watched import NO_BANDS
 from report.words import bracketed, exact_percent, text
+from robustness.statistics.means import mean_test
 from robustness.statistics.profiles import Band, above, area, profile_band
-from robustness.statistics.proportions import mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,13 +34,12 @@ MOST_DIFFERENCES = 3
 def results(study: JudgedStudy) -> dict[str, Any]:
     """The profile of each arm and the difference of every two, with simultaneous bands, and the areas under them."""
     grid = np.linspace(*study.score_range, GRID)
-    population = study.sample.population
     arms = {}
     for arm in study.frames.arms:
         groups = study.paired_scores(arm)
         if groups:
             shares = np.stack([above(group, grid).mean(axis=0) for group in groups])
-            arms[arm] = _entry("fraction", profile_band(shares, population), areas(study, arm), population)
+            arms[arm] = _entry("fraction", profile_band(shares), areas(study, arm))
     differences = []
     for first, second in study.frames.compared:
         pairs = side_by_side(study.planned, study.planned[f"score_{study.frames.rule}"], [first, second])
@@ -50,9 +50,9 @@ def results(study: JudgedStudy) -> dict[str, Any]:
         _, start = np.unique(configuration, return_index=True)
         size = np.diff([*start, len(configuration)])[:, None]
         difference = above(values[:, 0], grid) - above(values[:, 1], grid)
-        band = profile_band(np.add.reduceat(difference, start, axis=0) / size, population, lowest=-1.0)
+        band = profile_band(np.add.reduceat(difference, start, axis=0) / size, lowest=-1.0)
         means = by_configuration(pairs.apply(lambda column: area(column, *study.score_range))).to_numpy(dtype=float)
-        entry = _entry("difference", band, means[:, 0] - means[:, 1], population)
+        entry = _entry("difference", band, means[:, 0] - means[:, 1])
         differences.append({"arms": [first, second], **entry})
     return {"thresholds": grid.tolist(), "arms": arms, "differences": differences}
 
@@ -62,8 +62,8 @@ def areas(study: JudgedStudy, arm: str) -> NDArray[np.float64]:
     return np.array([area(group, *study.score_range).mean() for group in study.paired_scores(arm)])
 
 
-def _entry(name: str, band: Band, areas: NDArray[np.float64], population: int | None) -> dict[str, Any]:
-    interval = mean_interval(areas, population)
+def _entry(name: str, band: Band, areas: NDArray[np.float64]) -> dict[str, Any]:
+    interval = mean_test(areas).interval
     return {
         name: band.middle.tolist(),
         "low": band.low.tolist(),
@@ -81,13 +81,14 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if not arms:
         return
     grid = np.array(profiles["thresholds"])
+    banded = analysis.study.sample.watch is None
     under = ", ".join(f"{text(arm, 60)} {_area(entry)}" for arm, entry in arms.items())
     pictures = [
         Picture(
             "profiles",
             "Above every threshold",
             f"The fraction of configurations whose {analysis.metric_words} is above each threshold, one falling line "
-            f"for each arm with a 95 % band. Areas: {under}.",
+            f"for each arm{' with a 95 % band' if banded else ''}. Areas: {under}.",
             partial(_draw, analysis, grid, arms),
         )
     ]
@@ -98,8 +99,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             Picture(
                 f"profiles-difference-{place}",
                 f"{text(second)} minus {text(first)}",
-                f"The difference of the two profiles at each threshold, with a 95 % band that holds at all of them: "
-                f"{_ahead(entry, grid)}.",
+                "The difference of the two profiles at each threshold"
+                + (f", with a 95 % band that holds at all of them: {_ahead(entry, grid)}." if banded else "."),
                 partial(_draw_difference, analysis, grid, entry),
             )
         )
@@ -110,17 +111,16 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
     columns = ("Threshold", *(f"{text(arm, 40)}: above it" for arm in arms))
     reading = f"The area under the profile, a score of robustness that needs no threshold, is {under}"
-    reading += f"; {_ahead(differences[0], grid)}." if len(differences) == 1 else "."
+    reading += f"; {_ahead(differences[0], grid)}." if len(differences) == 1 and banded else "."
     notes = (
-        "Bands are simultaneous: with 95 % confidence the whole line lies inside. "
-        "Dashed lines are the study's own thresholds.",
+        "Bands are simultaneous: with 95 % confidence the whole line lies inside." if banded else NO_BANDS,
+        "Dashed lines are the study's own thresholds." + (" Areas have 95 % intervals in brackets." if banded else ""),
     )
     yield Section("profiles", "Above every threshold", reading, tuple(pictures), Numbers(columns, rows), notes)
 
 
 def _area(entry: Mapping[str, Any]) -> str:
-    same = entry["area_low"] == entry["area_high"]
-    return bracketed(entry["area"], None if same else entry["area_low"], entry["area_high"])
+    return bracketed(entry["area"], entry["area_low"], entry["area_high"])
 
 
 def _ahead(entry: Mapping[str, Any], grid: NDArray[np.float64]) -> str:
@@ -139,8 +139,9 @@ def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Any]
     for arm, entry in arms.items():
         colour = analysis.arms.colour(arm)
         middle = 100 * np.array(entry["fraction"])
-        low, high = 100 * np.array(entry["low"]), 100 * np.array(entry["high"])
-        axes.fill_between(grid, low, high, color=colour, alpha=0.16, linewidth=0, step="mid")
+        if entry["low"] is not None:
+            low, high = 100 * np.array(entry["low"]), 100 * np.array(entry["high"])
+            axes.fill_between(grid, low, high, color=colour, alpha=0.16, linewidth=0, step="mid")
         line: dict[str, Any] = {"linestyle": analysis.arms.dash(arm), "linewidth": 1.8, "label": text(arm, 18)}
         axes.step(grid, middle, where="mid", color=colour, **line)
     _own_thresholds(analysis, axes)
@@ -161,9 +162,11 @@ def _own_thresholds(analysis: Analysis, axes: Axes) -> None:
 def _draw_difference(analysis: Analysis, grid: NDArray[np.float64], entry: Mapping[str, Any]) -> Figure:
     figure, axes = panel()
     first, second = entry["arms"]
-    middle, low, high = (-100 * np.array(entry[key]) for key in ("difference", "high", "low"))
+    keys = ("difference", "high", "low") if entry["low"] is not None else ("difference",) * 3
+    middle, low, high = (-100 * np.array(entry[key]) for key in keys)
     axes.axhline(0, color=INK, linewidth=1)
-    axes.fill_between(grid, low, high, color=INK, alpha=0.14, linewidth=0, step="mid")
+    if entry["low"] is not None:
+        axes.fill_between(grid, low, high, color=INK, alpha=0.14, linewidth=0, step="mid")
     axes.step(grid, middle, where="mid", color=INK, linewidth=1.6)
     reach = max(5.0, 1.08 * float(np.abs([low, high]).max()))
     axes.axhspan(0, reach, color=analysis.arms.colour(second), alpha=0.07, linewidth=0)

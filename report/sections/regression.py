@@ -115,12 +115,14 @@ def _winner(frames: StudyFrames, name: str, arm: str, key: TrialKey, rows: pd.Da
 
 
 def _beside(ours: float, theirs: list[float] | None, lower_is_better: bool) -> dict[str, Any]:
-    """The reference's figure and standard error, and whether ours is within two of its errors of it, or better."""
+    """The reference's figure and standard error, and whether ours lies within two of its errors, is better or worse."""
     if theirs is None:
-        return {"reference": None, "reference_error": None, "within": None}
+        return {"reference": None, "reference_error": None, "within": None, "beside": None}
     mean, error = (float(value) for value in theirs)
     worse = ours - mean if lower_is_better else mean - ours
-    return {"reference": mean, "reference_error": error, "within": worse <= WITHIN * error}
+    within = abs(worse) <= WITHIN * error
+    beside = "within" if within else "worse" if worse > 0 else "better"
+    return {"reference": mean, "reference_error": error, "within": within, "beside": beside}
 
 
 def _difference(
@@ -145,15 +147,19 @@ def _sentences(arms: list[str], sets: Mapping[str, Mapping[str, Any]], label: st
         return ["No data set has a result of every arm yet."]
     sentences = []
     beside = {
-        name: all(winner["test_rmse"]["within"] for winner in entry["arms"].values())
-        for name, entry in whole.items()
-        if all(winner["test_rmse"]["within"] is not None for winner in entry["arms"].values())
+        name: {arm: w["test_rmse"]["beside"] for arm, w in entry["arms"].items()} for name, entry in whole.items()
     }
+    beside = {name: verdicts for name, verdicts in beside.items() if None not in verdicts.values()}
     if beside:
-        others = [name for name, within in beside.items() if not within]
+        within = [name for name, verdicts in beside.items() if set(verdicts.values()) == {"within"}]
+        apart = [
+            f"{name} ({', '.join(f'{arm} {verdict}' for arm, verdict in verdicts.items())})"
+            for name, verdicts in beside.items()
+            if name not in within
+        ]
         sentences.append(
-            f"On {len(beside) - len(others)} of {len(beside)} data sets the test RMSE of every arm is within two "
-            f"standard errors of that of {label}, or better" + (f"; not on {', '.join(others)}." if others else ".")
+            f"On {len(within)} of {len(beside)} data sets the test RMSE of every arm is within two standard errors of "
+            f"that of {label}" + (f"; not on {', '.join(apart)}." if apart else ".")
         )
     differences = {name: entry["difference"] for name, entry in whole.items() if entry["difference"]}
     if differences:
@@ -180,7 +186,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     pictures = []
     if any(entry["test_rmse"]["reference"] for _, _, entry in _each(regression)):
         worse = [
-            f"{name} {text(arm)}" for name, arm, entry in _each(regression) if entry["test_rmse"]["within"] is False
+            f"{name} {text(arm)}" for name, arm, entry in _each(regression) if entry["test_rmse"]["beside"] == "worse"
         ]
         pictures = [
             Picture(
@@ -206,7 +212,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         "Chosen",
         "RMSE",
         label,
-        "Within 2 s.e.",
+        "Beside its ± 2 s.e.",
         "Log-likelihood",
         label,
         "RMSE allows",
@@ -219,7 +225,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             cell_words(entry["hyperparameters"]),
             _figure(entry["test_rmse"]),
             _theirs(entry["test_rmse"]),
-            {True: "yes", False: "no", None: DASH}[entry["test_rmse"]["within"]],
+            entry["test_rmse"]["beside"] or DASH,
             _figure(entry["test_log_likelihood"]),
             _theirs(entry["test_log_likelihood"]),
             f"{entry['implied']:.2f}",
@@ -228,7 +234,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
     gap = np.array([entry["test_log_likelihood"]["mean"] - entry["implied"] for _, _, entry in _each(regression)])
     reading = (
-        f"Our log-likelihoods lie between {gap.min():+.2f} and {gap.max():+.2f} nats from what the RMSE allows; "
+        f"Our log-likelihoods lie between {gap.min():+z.2f} and {gap.max():+z.2f} nats from what the RMSE allows; "
         f"every mean is over {_splits(regression)} splits, with its standard error."
     )
     notes = (

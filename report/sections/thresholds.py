@@ -1,7 +1,8 @@
 """The thresholds of the study, the verdict at every other, and the sliders with which a reader chooses.
 
 The page's script judges every trial at any threshold by the rule of `robustness.sweep.outcomes`. A trial without a
-score has learned nothing at every threshold; it is a null in the scores.
+score has learned nothing at every threshold; it is a null in the scores. Where thresholds of `learned_nothing` differ
+between trials, "the threshold" is the lowest, and all others rise and fall with it: a trial's own lies `above` it.
 """
 
 from __future__ import annotations
@@ -11,20 +12,23 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
+import pandas as pd
+from scipy.special import ndtri
 
-from report.comparison import at_threshold, favoured, score_pairs
+from report.comparison import at_threshold, favoured, score_pairs, with_holm
 from report.document import Section
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES, own_scores
 from report.words import share_cell, text
-from robustness.statistics.proportions import LEVEL, effective_number
+from robustness.statistics.proportions import LEVEL
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
 
 CHOICES = 51
 """Thresholds at which the verdict is tried."""
+TRIED = ("threshold", "difference", "low", "high", "p_value", "p_adjusted")
+"""What is kept of each."""
 
 
 def results(study: JudgedStudy) -> dict[str, Any]:
@@ -40,60 +44,87 @@ def results(study: JudgedStudy) -> dict[str, Any]:
 
 
 def _dependence(study: JudgedStudy) -> list[dict[str, Any]]:
-    """For every two arms the primary outcome at other thresholds, and between which of them the verdict holds."""
+    """For every two arms the primary outcome at other thresholds, and between which of them the verdict holds.
+
+    At each threshold an arm is favoured by the same test as in the verdict, after the same correction over the study's
+    comparisons.
+    """
     frames, judge = study.frames, study.judges[study.frames.rule]
     own = judge.good if frames.primary == "good" else judge.nothing
     thresholds = sorted({*np.linspace(*study.score_range, CHOICES).tolist(), own})
-    dependence = []
-    for arms in frames.compared:
-        scores = score_pairs(study.planned, *arms, frames.rule)
-        if scores.empty:
-            continue
-        tried = []
-        for threshold in thresholds:
-            entry = at_threshold(scores, frames.primary, threshold, study.sample, judge.inclusive)
-            better = favoured(arms, entry["difference"], entry["p_value"], more_is_better=frames.primary == "good")
-            keys = ("threshold", "difference", "low", "high", "p_value")
-            tried.append({**{key: entry[key] for key in keys}, "favours": better})
-        if tried[0]["p_value"] is None:
-            continue
-        start = end = thresholds.index(own)
-        verdict = tried[start]["favours"]
-        while start > 0 and tried[start - 1]["favours"] == verdict:
-            start -= 1
-        while end + 1 < len(tried) and tried[end + 1]["favours"] == verdict:
-            end += 1
-        dependence.append(
-            {
-                "arms": list(arms),
-                "outcome": frames.primary,
-                "threshold": own,
-                "favours": verdict,
-                "holds_from": thresholds[start],
-                "holds_to": thresholds[end],
-                "favoured": sorted({str(entry["favours"]) for entry in tried if entry["favours"]}),
-                "at": tried,
-            }
-        )
-    return dependence
+    trials = _at_common_threshold(study)
+    scores = {arms: score_pairs(trials, *arms, frames.rule) for arms in frames.compared}
+    scores = {arms: pairs for arms, pairs in scores.items() if not pairs.empty}
+    tried: dict[tuple[str, str], list[dict[str, Any]]] = {arms: [] for arms in scores}
+    for threshold in thresholds:
+        family = [
+            {"arms": list(arms), "outcome": frames.primary, "epoch": frames.rule}
+            | at_threshold(pairs, frames.primary, threshold, study.sample, judge.inclusive)
+            for arms, pairs in scores.items()
+        ]
+        for arms, entry in zip(scores, with_holm(family), strict=True):
+            better = favoured(arms, entry["difference"], entry["p_adjusted"], more_is_better=frames.primary == "good")
+            tried[arms].append({**{key: entry[key] for key in TRIED}, "favours": better})
+    return [
+        _holds(arms, frames.primary, own, entries)
+        for arms, entries in tried.items()
+        if entries[0]["p_value"] is not None
+    ]
+
+
+def _holds(arms: tuple[str, str], outcome: str, own: float, tried: list[dict[str, Any]]) -> dict[str, Any]:
+    """The comparison of two arms at every threshold, and the range around the study's own over which it holds."""
+    thresholds = [entry["threshold"] for entry in tried]
+    start = end = thresholds.index(own)
+    verdict = tried[start]["favours"]
+    while start > 0 and tried[start - 1]["favours"] == verdict:
+        start -= 1
+    while end + 1 < len(tried) and tried[end + 1]["favours"] == verdict:
+        end += 1
+    return {
+        "arms": list(arms),
+        "outcome": outcome,
+        "threshold": own,
+        "favours": verdict,
+        "holds_from": thresholds[start],
+        "holds_to": thresholds[end],
+        "favoured": sorted({str(entry["favours"]) for entry in tried if entry["favours"]}),
+        "at": tried,
+    }
+
+
+def _at_common_threshold(study: JudgedStudy) -> pd.DataFrame:
+    """The planned trials with scores that the lowest threshold judges as their own thresholds judge their scores."""
+    judge, rule = study.judges[study.frames.rule], study.frames.rule
+    if study.frames.primary == "good" or not judge.cells:
+        return study.planned
+    scores = study.planned[f"score_{rule}"] - (study.planned[f"threshold_{rule}"] - judge.nothing)
+    if judge.gains:
+        # A good trial has learned at every threshold.
+        scores = scores.mask(study.planned[f"outcome_{rule}"] == "good", np.inf)
+    return study.planned.assign(**{f"score_{rule}": scores})
 
 
 def slider_data(analysis: Analysis) -> dict[str, Any]:
-    """The data of the page's script: each arm's scores over complete pairs, and the effective size of the sample."""
-    pairs, sample = analysis.pairs, analysis.study.sample
+    """The data of the page's script: each arm's scores over complete pairs, and the configurations that they are of."""
+    pairs = analysis.pairs
     scores = own_scores(pairs, analysis.epoch)
     arms = []
     for arm in analysis.arms.names:
-        own = scores[pairs["arm"] == arm].tolist()
-        effective = effective_number(len(own), sample.population)
-        wilson = not sample.replicated and len(own) > 0 and math.isfinite(effective)
-        values = [None if math.isnan(score) else score for score in own]
-        arms.append({"name": text(arm, 60), "scores": values, "effective": effective if wilson else None})
+        mine = pairs["arm"] == arm
+        values = [None if math.isnan(score) else score for score in scores[mine].tolist()]
+        owners = pairs.loc[mine, "configuration"].tolist()
+        entry: dict[str, Any] = {"name": text(arm, 60), "scores": values, "configurations": owners}
+        if analysis.judge.cells:
+            entry["above"] = (pairs.loc[mine, f"threshold_{analysis.epoch}"] - analysis.nothing).tolist()
+        arms.append(entry)
     return {
         "arms": arms,
         "inclusive": analysis.judge.inclusive,
+        **({"good_first": True} if analysis.judge.gains else {}),
         "levels": {"learned_nothing": analysis.nothing, "good": analysis.good},
-        "z": float(stats.norm.ppf((1 + LEVEL) / 2)),
+        # A watched sweep has no interval of a settled number of configurations.
+        "z": None if analysis.study.sample.watch is not None else float(ndtri((1 + LEVEL) / 2)),
     }
 
 
@@ -107,6 +138,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     low = math.floor(100 * min([*scores, *levels.values()])) / 100
     high = math.ceil(100 * max([*scores, *levels.values()])) / 100
     sign = "at most" if data["inclusive"] else "below"
+    if analysis.judge.cells:
+        sign += " (the lowest threshold; the others move with it)"
     controls = [
         {"outcome": "learned_nothing", "label": f"Learned nothing: {sign}"},
         {"outcome": "good", "label": "Good: at least"},
@@ -118,7 +151,6 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         "low": f"{low:.2f}",
         "high": f"{max(high, low + 0.01):.2f}",
         "epoch": analysis.epoch,
-        "wilson": any(arm["effective"] is not None for arm in data["arms"]),
         "rows": _rows(analysis),
         "controls": controls,
     }

@@ -19,7 +19,7 @@ from report.document import Gallery, Section, Thumbnail
 from report.sections.finals.tested_models import FinalModel, Tested, arms_of, tested_models
 from report.words import text
 from robustness.errors import TaskError
-from robustness.tasks import TASKS, load_task
+from robustness.tasks import is_registered, load_task
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -69,7 +69,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
 def _pictures(analysis: Analysis, tested: Tested) -> tuple[NDArray[np.uint8], tuple[str, ...] | None] | None:
     """The test split's images and names; None unless they are at hand and are those that were predicted."""
     options = analysis.frames.document.get("task") or {}
-    if options.get("name") not in TASKS:
+    if not is_registered(options.get("name")):
         return None
     try:
         split = load_task(options).test

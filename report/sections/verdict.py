@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 from report.comparison import favoured
 from report.frames import StudyFrames
 from report.judging import OUTCOMES
-from report.words import has_interval, interval_words, made_positive, p_words, percent, share
+from report.words import (
+    beside_zero,
+    capitalised,
+    has_interval,
+    made_positive,
+    p_words,
+    percent,
+    replicated,
+    share,
+    units,
+)
 from robustness.errors import plural
 
 if TYPE_CHECKING:
@@ -33,7 +43,7 @@ def headline(analysis: Analysis) -> str:
     other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
     arms = {arm: entry for arm, entry in analysis.results["arms"].items() if entry["paired"]}
     if arms:
-        shares = _shares({arm: entry[other] for arm, entry in arms.items()}, other, frames.stopped is None)
+        shares = _shares({arm: entry[other] for arm, entry in arms.items()}, other)
         scores = ", ".join(f"{arm} {entry['best']:.3f}" for arm, entry in arms.items() if entry["best"] is not None)
         sentences.append(f"{shares}; best {frames.metric}: {scores}.")
     note = [] if analysis.judge.known else [f"note: {analysis.judge.why}"]
@@ -49,18 +59,18 @@ def _left_out(analysis: Analysis) -> list[str]:
     ]
 
 
-def _shares(entries: Mapping[str, Mapping[str, Any]], outcome: str, intervals: bool = True) -> str:
+def _shares(entries: Mapping[str, Mapping[str, Any]], outcome: str) -> str:
     """`mfvi learned nothing in 9 of 12 (75 %, 95 % interval 47-91 %), radial in 2 of 12 (17 %, 5-45 %)`."""
     parts: list[str] = []
     for arm, entry in entries.items():
         first = not parts
         words = f" {DID[outcome]}" if first else ""
-        parts.append(f"{arm}{words} in {share(entry, '95 % interval ' if first else '', intervals)}")
+        parts.append(f"{arm}{words} in {share(entry, '95 % interval ' if first else '', over=first)}")
     return ", ".join(parts)
 
 
 def decided(entry: Mapping[str, Any]) -> str | None:
-    """The arm that a comparison favours, at the 5 % level after Holm's correction; None if it is open."""
+    """The arm that a comparison favours, at the 5 % level after correction; None if it is open."""
     more_is_better = entry["outcome"] != "learned_nothing"
     return favoured(entry["arms"], entry["difference"], entry["p_adjusted"], more_is_better=more_is_better)
 
@@ -82,47 +92,34 @@ def verdict(
     if not tested:
         return ["No pair is complete yet, so the arms cannot be compared."]
     if len(main) == 1:
-        stopped = frames.stopped if frames.stopped and frames.stopped.get("outcome") == frames.primary else None
-        return _two_arms(tested[0], arms, frames.primary, stopped)
+        return _two_arms(tested[0], arms, frames.primary)
     sentences = _differences([entry for entry in tested if decided(entry)], frames.primary)
     open_pairs = [" and ".join(entry["arms"]) for entry in tested if not decided(entry)]
-    fractions = ", ".join(
-        f"{arm} {percent(arms[arm][frames.primary]['fraction'])} %" for arm in frames.arms if arms[arm]["paired"]
-    )
-    pairs = max(int(arms[arm]["paired"]) for arm in frames.arms)
-    first = f"Of {pairs} paired configurations, so many {DID[frames.primary].replace('was', 'were')}: {fractions}."
+    shares = {arm: arms[arm][frames.primary] for arm in frames.arms if arms[arm]["paired"]}
+    fractions = ", ".join(f"{arm} {percent(entry['fraction'])} %" for arm, entry in shares.items())
+    over = units(max(shares.values(), key=lambda entry: int(entry["of"])), "paired configuration")
+    first = f"Share of {over} that {DID[frames.primary].replace('was', 'were')}: {fractions}."
+    after = f"after {frames.correction} over {len(tested)} comparisons"
     if not sentences:
-        return [first, "No two arms differ at the 5 % level after Holm's correction."]
-    rest = f" No difference is shown between {'; '.join(open_pairs)}." if open_pairs else ""
-    return [first, f"After Holm's correction {'; '.join(sentences)}.{rest}"]
+        least = p_words(min(entry["p_adjusted"] for entry in tested))
+        return [first, f"No two arms differ significantly {after} (smallest {least})."]
+    rest = f" Not statistically significant: {'; '.join(open_pairs)}." if open_pairs else ""
+    return [first, f"{capitalised(after)}, {'; '.join(sentences)}.{rest}"]
 
 
 def _two_arms(
     entry: Mapping[str, Any],
     arms: Mapping[str, Mapping[str, Any]],
     outcome: str,
-    stopped: Mapping[str, Any] | None,
 ) -> list[str]:
-    shares = _shares({arm: arms[arm][outcome] for arm in entry["arms"]}, outcome, stopped is None) + "."
-    if stopped is not None:
-        return [shares, _stopped(stopped, outcome)]
+    shares = _shares({arm: arms[arm][outcome] for arm in entry["arms"]}, outcome) + "."
     better = decided(entry)
-    points = f"{_points(entry)} ({_ends(entry)})" if has_interval(entry) else _points(entry)
-    test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {plural(entry['pairs'], 'pair')}"
+    over = units(entry) if replicated(entry) else plural(entry["pairs"], "pair")
+    test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {over}"
+    points = f"{_points(entry)} ({_ends(entry)}; {test})" if has_interval(entry) else f"{_points(entry)} ({test})"
     if better is None:
-        return [shares, f"That is a difference of {points}, which chance could explain: none is shown ({test})."]
-    return [shares, f"{better} is the more robust arm by {points} ({test})."]
-
-
-def _stopped(note: Mapping[str, Any], outcome: str) -> str:
-    """The verdict of a sweep that ended on evidence, for which tests and intervals of a fixed sample do not hold."""
-    more, less = note["arms"] if note["difference"] > 0 else reversed(note["arms"])
-    better = less if outcome == "learned_nothing" else more
-    sequence = f"{100 * (1 - note['level']):g} % confidence sequence"
-    return (
-        f"{better} is the more robust arm by {_points(note)} ({_ends(note, sequence)}): the sweep was ended on this "
-        f"evidence after {plural(note['pairs'], 'pair')}, by a rule that may look after every pair."
-    )
+        return [shares, f"The difference of {points} is not statistically significant."]
+    return [shares, f"{better} is the more robust arm by {points}."]
 
 
 def _points(entry: Mapping[str, Any]) -> str:
@@ -132,7 +129,7 @@ def _points(entry: Mapping[str, Any]) -> str:
 def _ends(entry: Mapping[str, Any], name: str = "95 % interval") -> str:
     """`95 % interval 14 to 74`, in points, seen from the side on which the difference is positive."""
     _, low, high = made_positive(entry["difference"], entry["low"], entry["high"])
-    return interval_words(low, high, percent, name)
+    return f"{name} {beside_zero(low, percent, 0)} to {beside_zero(high, percent, 0)}"
 
 
 def _differences(entries: Sequence[Mapping[str, Any]], outcome: str) -> list[str]:

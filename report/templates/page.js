@@ -1,13 +1,38 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const percent = (share) => (Math.floor(1000 * share + 0.5) / 10).toFixed(1) + "\u00a0%";
+  const percent = (share) => (Math.floor(1000 * share + 0.5 + 1e-9) / 10).toFixed(1) + "\u00a0%";
 
   // Wilson's score interval of a fraction of `of`, as in the report's own statistics.
   function wilson(p, of) {
     const z = data.z, middle = (p + z * z / (2 * of)) / (1 + z * z / of);
     const half = z / (1 + z * z / of) * Math.sqrt(p * (1 - p) / of + z * z / (4 * of * of));
     return [p === 0 ? 0 : Math.max(0, middle - half), p === 1 ? 1 : Math.min(1, middle + half)];
+  }
+
+  // The mean over configurations of outcomes (0 or 1), its interval, and what it is over: `clusters.py` has the formulas.
+  function fraction(outcomes, owners) {
+    const groups = new Map();
+    outcomes.forEach((outcome, place) => {
+      const group = groups.get(owners[place]) || { of: 0, sum: 0 };
+      groups.set(owners[place], { of: group.of + 1, sum: group.sum + outcome });
+    });
+    const every = [...groups.values()], k = every.length, total = outcomes.length;
+    const add = (term) => every.reduce((sum, group) => sum + term(group), 0);
+    const count = add((group) => group.sum), grand = count / total, share = add((group) => group.sum / group.of) / k;
+    let rho = 1;
+    if (k > 1 && total > k) {
+      const common = 2 * count > total ? 1 : 0;
+      const informative = every.filter((group) => group.sum !== common * group.of).length;
+      const between = add((group) => group.of * (group.sum / group.of - grand) ** 2) / (k - 1);
+      const within = add((group) => group.sum * (1 - group.sum / group.of)) / (total - k);
+      const size = (total - add((group) => group.of ** 2) / total) / (k - 1), spread = between + (size - 1) * within;
+      const raw = spread > 0 ? Math.min(1, Math.max(0, (between - within) / spread)) : 1;
+      rho = (1 + informative * raw) / (1 + informative);
+    }
+    const most = Math.max(...every.map((group) => group.of));
+    const over = most === 1 ? count + " of " + total : k + " x " + (total === k * most ? "" : "up to ") + most;
+    return { share, over, ends: wilson(share, k / (rho + (1 - rho) * add((group) => 1 / group.of) / k)) };
   }
 
   function startSliders() {
@@ -18,10 +43,13 @@
     const cells = [...document.querySelectorAll("td[data-arm]")];
     // A slider at rest stands for the study's own threshold, also where that lies between two of its steps.
     const rest = Object.fromEntries(inputs.map((input) => [input.dataset.outcome, input.value]));
-    const nothing = (s, level) => s === null || (data.inclusive ? s <= level : s < level);
+    // `above` is how far a trial's own threshold lies above the lowest, where they differ.
+    const below = (s, level) => s === null || (data.inclusive ? s <= level : s < level);
+    const nothing = (s, levels, above) =>
+      below(s, levels.learned_nothing + above) && !(data.good_first && s !== null && s >= levels.good);
     const fits = {
-      learned_nothing: (s, levels) => nothing(s, levels.learned_nothing),
-      good: (s, levels) => !nothing(s, levels.learned_nothing) && s >= levels.good,
+      learned_nothing: nothing,
+      good: (s, levels, above) => !nothing(s, levels, above) && s >= levels.good,
     };
 
     function show() {
@@ -33,14 +61,17 @@
       }
       const said = [];
       for (const cell of cells) {
-        const arm = data.arms[Number(cell.dataset.arm)], of = arm.scores.length;
-        if (!of) continue;
-        const count = arm.scores.filter((s) => fits[cell.dataset.outcome](s, levels)).length;
-        let text = percent(count / of) + " (" + count + " of " + of + ")";
-        if (arm.effective !== null) text += " [" + wilson(count / of, arm.effective).map(percent).join(" to ") + "]";
-        cell.querySelector(".share").textContent = text;
-        cell.querySelector(".level").setAttribute("width", String(100 * count / of));
-        said.push(arm.name + " " + cell.dataset.outcome.replace("_", " ") + " " + percent(count / of));
+        const arm = data.arms[Number(cell.dataset.arm)];
+        if (!arm.scores.length) continue;
+        const above = (place) => (arm.above ? arm.above[place] : 0);
+        const has = (s, place) => Number(fits[cell.dataset.outcome](s, levels, above(place)));
+        const outcomes = arm.scores.map(has);
+        const found = fraction(outcomes, arm.configurations), text = percent(found.share);
+        const ends = data.z === null ? "" : " [" + found.ends.map(percent).join(" to ") + "]";
+        const shown = text + " (" + found.over + ")" + ends;
+        cell.querySelector(".share").textContent = shown;
+        cell.querySelector(".level").setAttribute("width", String(100 * found.share));
+        said.push(arm.name + " " + cell.dataset.outcome.replace("_", " ") + " " + text);
       }
       live.textContent = said.join(", ");
     }

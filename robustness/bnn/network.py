@@ -58,6 +58,20 @@ Blueprint = tuple[Step, ...]
 """Architecture of a network, from images to logits; the same for every arm."""
 
 
+def weights_in(blueprint: Blueprint) -> int:
+    """Number of weights and biases of a network with this blueprint, counted without building it."""
+    total = 0
+    for step in blueprint:
+        match step:
+            case Convolution(inputs, outputs):
+                total += (9 * inputs + 1) * outputs
+            case Dense(inputs, outputs):
+                total += (inputs + 1) * outputs
+            case Heads(inputs, outputs, count):
+                total += (inputs + 1) * outputs * count
+    return total
+
+
 @dataclass(frozen=True)
 class Draws:
     """Draws of all weights and of the corresponding dropout masks."""

@@ -7,14 +7,18 @@ What a command does is `run(arguments) -> exit code` in a module of its name, im
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, NoReturn, TextIO
 
 from robustness.cli import arguments as declare
 from robustness.errors import RobustnessError
+from robustness.guards.printable import printable
 
 DONE, INCOMPLETE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: all done; some trials failed or the run was cut short; bad input; stopped by the user, can be resumed."""
@@ -49,30 +53,93 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; an expected error becomes one line on stderr."""
-    arguments = make_parser().parse_args(argv)
-    try:
-        code: int = importlib.import_module(_module(arguments.command)).run(arguments)
-        return code
-    except RobustnessError as error:
-        if arguments.debug:
-            raise
-        print_error(error)
+    """Run one command and return its exit code; an error becomes one line on stderr."""
+    if _fill_closed_streams():
+        print_error("standard output is closed; to discard it, redirect it to /dev/null")
         return BAD_INPUT
+    debug = False
+    try:
+        try:
+            arguments = make_parser().parse_args(argv)
+            debug = arguments.debug
+            code: int = importlib.import_module(_module(arguments.command)).run(arguments)
+        finally:
+            # What is still buffered fails here, if it must, and not after the exit code is set.
+            sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         print("robustness: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output (`| head`) has left; without this the interpreter's last flush would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        return DONE  # The reader of our output (`| head`) has left.
+    except Exception as error:
+        if debug:
+            raise
+        line, code = _explained(error)
+        print_error(line)
+        return code
+    finally:
+        _flush_or_discard(sys.stdout)
+        _flush_or_discard(sys.stderr)
+
+
+def _explained(error: Exception) -> tuple[str, int]:
+    """The line and the exit code of an error."""
+    if isinstance(error, RobustnessError):
+        return str(error), BAD_INPUT
+    if isinstance(error, MemoryError):
+        return "out of memory", INCOMPLETE
+    if isinstance(error, OSError):
+        place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        if not place and error.errno in _FULL:
+            place = "the output cannot be written: "
+        elif not place and not _folder_exists():
+            place = "the current folder no longer exists: "
+        return f"{place}{error.strerror or error}", INCOMPLETE if error.errno in _FULL else BAD_INPUT
+    line = f"unexpected error, please report it: {type(error).__name__}: {error} (--debug shows where)"
+    return line, INCOMPLETE
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _folder_exists() -> bool:
+    try:
+        return bool(Path.cwd())
+    except OSError:
+        return False
+
+
+def _fill_closed_streams() -> bool:
+    """Whether standard output is closed; opens closed streams to nowhere, lest a database gets their number."""
+    closed = sys.stdout is None
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open to the end
+        elif stream.errors == "strict" and hasattr(stream, "reconfigure"):
+            # A name that the terminal's encoding lacks is escaped, not an error.
+            stream.reconfigure(errors="backslashreplace")
+    return closed
+
+
+def _flush_or_discard(stream: TextIO) -> None:
+    """Write what a stream has buffered, or send it nowhere, so that the interpreter's last flush succeeds."""
+    try:
+        stream.flush()
+    except OSError:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
-        prog="robustness", description="Is method A less sensitive to its hyperparameters than method B?"
-    )
+    parser = _Parser(prog="robustness", description="Is method A less sensitive to its hyperparameters than method B?")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (summary, add_arguments) in COMMANDS.items():
@@ -82,9 +149,18 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def print_error(error: RobustnessError) -> None:
-    """Print an expected error as one line on stderr."""
-    print(f"robustness: {' '.join(str(error).split())}", file=sys.stderr)
+def print_error(error: RobustnessError | str) -> None:
+    """Print an error as one line on stderr."""
+    with suppress(OSError):
+        print(f"robustness: {printable(error)}", file=sys.stderr)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors look like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        print_error(f"{message} (see {self.prog} --help)")
+        self.exit(BAD_INPUT)
 
 
 def _module(command: str) -> str:

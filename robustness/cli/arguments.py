@@ -48,6 +48,9 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
         help="file or folder to write (default: a file named after the study; for json and csv, standard output)",
     )
     parser.add_argument("--figures", metavar="DIR", help="also write each figure to this folder, as SVG and PDF")
+    parser.add_argument(
+        "--force", action="store_true", help="replace files even if robustness did not write them as output"
+    )
     _add_quiet(parser, "do not print the path of the report")
 
 
@@ -124,6 +127,11 @@ def add_predict_arguments(parser: argparse.ArgumentParser) -> None:
         default=20.0,
         metavar="PERCENT",
         help="flag images at least as uncertain as the most uncertain PERCENT %% of validation images (default: 20)",
+    )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="load a model whose method, task or trainable is not bundled, which runs the code that it names",
     )
     _add_json(parser, "print one JSON object per line")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from report.analysis import analyse
 from report.words import share
 from robustness.cli import DONE
 from robustness.cli.display import print_table
+from robustness.guards.printable import printable, printable_json
 from robustness.store import open_store
 
 ROWS = {"learned_nothing": "learned nothing", "good": "good", "best": "best", "profile_area": "area"}
@@ -28,11 +28,11 @@ def run(arguments: argparse.Namespace) -> int:
         studies = [store.study(name) for name in (arguments.first, arguments.second)]
         results = [analyse(study).results for study in studies]
     if arguments.json:
-        print(json.dumps({"studies": results}, indent=2, ensure_ascii=False))
+        print(printable_json({"studies": results}, indent=2))
         return DONE
     _print_arms(results)
     for study in results:
-        print(f"{study['study']}: {' '.join(study['verdict'])}")
+        print(printable(f"{study['study']}: {' '.join(study['verdict'])}"))
     _print_differences(*results)
     return DONE
 
@@ -40,11 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _print_arms(results: Sequence[Mapping[str, Any]]) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("arm", "", *(study["study"] for study in results)):
-        table.add_column(Text(str(heading)), overflow="fold")
+        table.add_column(Text(printable(heading)), overflow="fold")
     for arm in dict.fromkeys(arm for study in results for arm in study["arms"]):
         for place, (key, heading) in enumerate(ROWS.items()):
             cells = [_cell((study["arms"].get(arm) or {}).get(key)) for study in results]
-            table.add_row(Text("" if place else arm), heading, *map(Text, cells))
+            table.add_row(Text("" if place else printable(arm)), heading, *map(Text, cells))
     print_table(table)
 
 
@@ -58,7 +58,7 @@ def _print_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> N
     """Print a note for each setting that makes the two studies hard to compare."""
     for key, plural in SETTINGS.items():
         if first[key] != second[key]:
-            print(f"note: the studies have different {plural}: {first[key]} and {second[key]}")
+            print(printable(f"note: the studies have different {plural}: {first[key]} and {second[key]}"))
     thresholds = [_thresholds(study) for study in (first, second)]
     if thresholds[0] != thresholds[1]:
         values = " and ".join(f"{nothing:.3f}, {good:.3f}" for nothing, good in thresholds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TextIO
 
@@ -12,10 +13,11 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from robustness.execution.protocol import Ending, Started
+from robustness.guards.printable import escaped, printable
 from robustness.optimize.progress import SearchProgress
 from robustness.sweep.outcomes import Outcome
 from robustness.sweep.progress import Progress, SweepProgress
@@ -82,7 +84,7 @@ class Display:
             return
         if always or now - self._last_line >= LINE_EVERY:
             self._last_line = now
-            print(self.progress.line(), file=self._stream, flush=True)
+            tell(self.progress.line(), self._stream)
 
 
 class Printer:
@@ -93,20 +95,21 @@ class Printer:
         self._metric = metric
 
     def started(self, key: TrialKey, attempt: int, where: Started) -> None:
-        print(f"{key}: attempt {attempt} on {where.device}")
+        print(printable(f"{key}: attempt {attempt} on {where.device}"))
 
     def epoch(self, key: TrialKey, result: EpochResult) -> None:
         value = result.measures.get(self._metric)
-        print(f"{key}: epoch {result.epoch}" + ("" if value is None else f", {self._metric} {value:.4f}"))
+        print(printable(f"{key}: epoch {result.epoch}" + ("" if value is None else f", {self._metric} {value:.4f}")))
 
     def ended(self, key: TrialKey, ending: Ending) -> None:
-        print(f"{key}: {ending.status}" + (f"\n{ending.error}" if ending.error else ""))
+        for line in (f"{key}: {ending.status}", *(ending.error or "").rstrip().splitlines()):
+            print(escaped(line))
         self.failed = self.failed or ending.status in NO_RESULT
 
 
 def progress_block(progress: Progress) -> Group:
     """The state of a sweep or search as a block for a terminal."""
-    return Group(Text(progress.line()), *_summary(progress), *_running_table(progress))
+    return Group(Text(printable(progress.line())), *_summary(progress), *_running_table(progress))
 
 
 def _summary(progress: Progress) -> Iterator[RenderableType]:
@@ -116,13 +119,15 @@ def _summary(progress: Progress) -> Iterator[RenderableType]:
         # A bar alone does not end its line.
         yield Padding(ProgressBar(total=max(planned, 1), completed=ended, width=60), 0, expand=False)
     elif isinstance(progress, SearchProgress):
-        table = Table("arm", "runs", f"best {progress.metric}", "in run", "final models", box=None, pad_edge=False)
+        found = ["in run"] if progress.searches == 1 else ["in search", "in run"]
+        best = Column(Text(printable(f"best {progress.metric}")))
+        table = Table("arm", "runs", best, *found, "final models", box=None, pad_edge=False)
         for label, arm in progress.arms.items():
             table.add_row(
-                Text(label),
+                Text(printable(label)),
                 f"{arm.ended['search']} of {arm.runs}" if arm.runs else "-",
                 "-" if arm.best is None else f"{arm.best:.3f}",
-                "-" if arm.best_run is None else str(arm.best_run),
+                *(["-"] * len(found) if arm.winner is None else map(str, arm.winner[-len(found) :])),
                 f"{arm.ended['final']} of {arm.final_models}" if arm.final_models else "-",
             )
         yield table
@@ -132,15 +137,21 @@ def _running_table(progress: Progress) -> Iterator[RenderableType]:
     """The running trials with their newest epochs; nothing if none is running."""
     if not progress.running:
         return
-    table = Table("trial", "epoch", progress.metric, box=None, pad_edge=False)
+    table = Table("trial", "epoch", Column(Text(printable(progress.metric))), box=None, pad_edge=False)
     for key, newest in list(progress.running.items())[:MOST_ROWS]:
         planned = progress.epochs_of(key)
         epoch = "-" if newest is None else f"{newest.epoch}" + (f" of {planned}" if planned else "")
         value = None if newest is None else newest.measures.get(progress.metric)
-        table.add_row(Text(progress.trial_name(key)), epoch, "-" if value is None else f"{value:.3f}")
+        table.add_row(Text(printable(progress.trial_name(key))), epoch, "-" if value is None else f"{value:.3f}")
     yield table
     if len(progress.running) > MOST_ROWS:
         yield Text(f"and {len(progress.running) - MOST_ROWS} more")
+
+
+def tell(line: str, stream: TextIO | None = None) -> None:
+    """Print a line of progress to stderr; a stream that is closed or full does not end what is running."""
+    with suppress(OSError, ValueError):
+        print(printable(line), file=stream or sys.stderr, flush=True)
 
 
 def print_table(table: Table) -> None:
@@ -149,7 +160,7 @@ def print_table(table: Table) -> None:
 
 
 def value_text(value: object) -> str:
-    """A hyperparameter's value as a study file would have it, floats to four digits."""
+    """A hyperparameter's value as a study file would have it, floats to four digits; unprintable text is escaped."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else printable(value)

@@ -14,6 +14,8 @@ from typing import Literal
 
 from robustness.cli import DONE, INCOMPLETE
 from robustness.errors import StoreError, plural
+from robustness.execution.authentication import MODE, has_token, is_open_to_others
+from robustness.guards.printable import printable
 
 PACKAGES = ("torch", "ray", "optuna", "sqlalchemy", "pandas", "numpy", "scipy", "seaborn", "pydantic", "psycopg")
 OPTIONAL = {"psycopg": "needed for a PostgreSQL store: pip install 'robustness-study[postgres]'"}
@@ -35,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     findings = [finding for check in checks(arguments.store) for finding in check()]
     width = max(len(finding.subject) for finding in findings)
     for finding in findings:
-        print(f"{MARKS[finding.state]} {finding.subject:{width}}  {finding.detail}")
+        print(f"{MARKS[finding.state]} {finding.subject:{width}}  {printable(finding.detail)}")
     problems = sum(finding.state == "problem" for finding in findings)
     print(f"{plural(problems, 'problem')} found, marked !" if problems else "no problems found")
     return INCOMPLETE if problems else DONE
@@ -43,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def checks(store: str | None) -> list[Callable[[], Iterator[Finding]]]:
     """All checks, in order."""
-    return [machine, packages, devices, shared_memory, lambda: stores(store)]
+    return [machine, packages, devices, shared_memory, ray_access, lambda: stores(store)]
 
 
 def machine() -> Iterator[Finding]:
@@ -90,6 +92,19 @@ def shared_memory() -> Iterator[Finding]:
     enough = free >= LEAST_SHARED_MEMORY
     hint = "" if enough else " (in a container, increase it: --shm-size=1g)"
     yield Finding("shared memory", f"{free / 2**30:.2f} GiB free{hint}", "ok" if enough else "problem")
+
+
+def ray_access() -> Iterator[Finding]:
+    """Whether other users could send commands to the Ray of a sweep."""
+    mode = os.environ.get(MODE)
+    if mode is not None and mode.lower() != "token":
+        yield Finding("Ray access", f"{MODE} is {mode!r}: sweeps on this machine are refused; unset it", "problem")
+    elif not has_token():
+        yield Finding("Ray access", "no token yet: the first sweep makes one")
+    elif is_open_to_others():
+        yield Finding("Ray access", "other users can read the token: the next sweep withdraws their access", "note")
+    else:
+        yield Finding("Ray access", "by a token that only this user can read")
 
 
 def stores(url: str | None) -> Iterator[Finding]:

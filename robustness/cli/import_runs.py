@@ -9,6 +9,8 @@ from pathlib import Path
 from robustness.cli import DONE
 from robustness.cli.interruption import store_option
 from robustness.errors import plural
+from robustness.guards.limits import is_file
+from robustness.guards.printable import printable
 from robustness.importing.csv_runs import Columns, read_runs
 from robustness.importing.imported_study import ImportedStudy
 from robustness.store import open_store
@@ -26,15 +28,16 @@ def run(arguments: argparse.Namespace) -> int:
     with open_store(arguments.store) as store:
         study.save(store)
     configurations = len({trial.configuration for trial in study.trials})
-    print(
+    line = (
         f"imported {plural(len(study.runs), 'run')} of {plural(len(study.arms), 'arm')} "
         f"({', '.join(study.arms)}) in {plural(configurations, 'configuration')}"
     )
-    print(f"write the report with: robustness report {shlex.quote(study.name)}{store_option(arguments)}")
+    print(printable(line))
+    print(printable(f"write the report with: robustness report {shlex.quote(study.name)}{store_option(arguments)}"))
     return DONE
 
 
 def _file(text: str) -> tuple[str | None, Path]:
     """`mfvi=runs.csv` as arm and file, unless there is a file of that whole name."""
     label, equals, path = text.partition("=")
-    return (label, Path(path)) if equals and not Path(text).exists() else (None, Path(text))
+    return (label, Path(path)) if equals and not is_file(Path(text)) else (None, Path(text))

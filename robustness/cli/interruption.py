@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a flag, and the command line that resumes what they stopped."""
+"""Ctrl-C, SIGTERM and SIGHUP as a flag, and the command line that resumes what they stopped."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from robustness.cli import INTERRUPTED
-from robustness.store.connection import read_url, shown
+from robustness.store.connection import read_url
+from robustness.store.hiding import shown
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 REPEATED_FLAGS = ("inline", "search_only", "no_report")
 """Flags of the resume line. `--retry` is not among them: the trials that it reset are planned by then."""
 
 
 class Interruption:
-    """Set by the first Ctrl-C or SIGTERM; the second ends the process, and what the store holds can be resumed."""
+    """Set by the first Ctrl-C, SIGTERM or SIGHUP; the second ends the process; the store can be resumed."""
 
     def __init__(self) -> None:
         self._is_set = False
@@ -34,14 +35,17 @@ class Interruption:
             os._exit(INTERRUPTED)
         self._is_set = True
         # The signal may have interrupted a print; a plain write cannot interfere with it.
-        os.write(sys.stderr.fileno(), b"\nStopping. Finished trials are saved; press Ctrl-C again to quit now.\n")
+        # After SIGHUP there may be no terminal left to write to.
+        with suppress(OSError, ValueError):
+            os.write(sys.stderr.fileno(), b"\nStopping. Finished trials are saved; press Ctrl-C again to quit now.\n")
 
 
 @contextmanager
 def interruptible() -> Iterator[Interruption]:
-    """Turn Ctrl-C and SIGTERM into a flag for the length of a block."""
+    """Turn Ctrl-C, SIGTERM and SIGHUP into a flag for the length of a block; `nohup` keeps its effect."""
     interruption = Interruption()
-    previous = {number: signal.signal(number, interruption.handle) for number in SIGNALS}
+    heard = [number for number in SIGNALS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
+    previous = {number: signal.signal(number, interruption.handle) for number in heard}
     try:
         yield interruption
     finally:

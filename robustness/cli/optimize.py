@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 
 from robustness.cli.interruption import Interruption, interruptible
-from robustness.cli.running import make_executor, run_study
+from robustness.cli.running import check_start, make_executor, run_study
 from robustness.cli.search_display import FinalLines, SearchLines, print_results
 from robustness.errors import StudyFileError
 from robustness.execution.protocol import StartInterrupted
@@ -28,6 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     study = load_study(arguments.study, arguments.set)
     if study.search is None:
         raise StudyFileError(f"{arguments.study}: has no `search` section; run it with `robustness sweep`, or add one")
+    check_start(arguments, study)
     with interruptible() as interruption, open_store(arguments.store) as store:
         registered = store.register(study, NOTHING)
         with registered.lock():
@@ -50,19 +51,23 @@ def _optimize(
     arguments: argparse.Namespace,
     interruption: Interruption,
 ) -> bool:
-    """Run the search and the final models; returns True, since only an interruption leaves any of them out."""
+    """Run each search and its final models; returns True, since only an interruption leaves any of them out."""
     # Proposals should build on all earlier runs, so they are made only when a worker is free.
     workers = _slots(study) if arguments.ray_address is None else None
     executor = make_executor(arguments, workers)
     finals = study.finals is not None and not arguments.search_only
-    # One Ray serves both stages; it is not started if there is nothing left to run.
+    # One Ray serves all searches and final models; it is not started if there is nothing left to run.
     session = (
         nullcontext() if is_done(study, store, finals) else executor.session(typical_trial(study), terms_of(study))
     )
     with suppress(StartInterrupted), session:
-        search(study, store, executor, SearchLines(study, arguments.quiet), interruption, starts)
-        if finals and not interruption():
-            train_finals(study, store, executor, FinalLines(arguments.quiet), interruption)
+        # The final models of a search precede the next search, so that an interrupted study has results to report.
+        for number in range(study.searches):
+            search(study, store, executor, SearchLines(study, number, arguments.quiet), interruption, starts, number)
+            if finals and not interruption():
+                train_finals(study, store, executor, FinalLines(study, arguments.quiet), interruption, number)
+            if interruption():
+                break
     return True
 
 

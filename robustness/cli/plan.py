@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from rich.table import Table
 from rich.text import Text
@@ -11,6 +10,7 @@ from rich.text import Text
 from robustness.cli import DONE
 from robustness.cli.display import print_table, value_text
 from robustness.errors import plural
+from robustness.guards.printable import printable, printable_json
 from robustness.optimize.plan import plan_search
 from robustness.study.loading import load_study
 from robustness.study.study import Study
@@ -32,12 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
         return DONE
     plan = make_plan(study)
     if arguments.json:
-        print(json.dumps(plan.as_json(), indent=2, ensure_ascii=False))
+        print(printable_json(plan.as_json(), indent=2))
         return DONE
     _print_counts(study, plan)
     if len(study.arms) > 1:
         discordance = DISCORDANCE if arguments.discordance is None else arguments.discordance
-        line = sample_size_line(len(plan.configurations), study.outcomes.primary, arguments.difference, discordance)
+        line = sample_size_line(
+            len(plan.configurations), study.outcomes.primary, arguments.difference, discordance, len(study.compared)
+        )
         print(f"sample size: {line}")
     _print_configurations(plan)
     return DONE
@@ -47,14 +49,15 @@ def _print_search(study: Study, as_json: bool) -> None:
     """Print what `robustness optimize` would run."""
     plan = plan_search(study)
     if as_json:
-        print(json.dumps(plan, indent=2, ensure_ascii=False))
+        print(printable_json(plan, indent=2))
         return
     _print_name(study)
     for arm in plan["arms"]:
-        runs = f"made of models of {arm['made_of']}" if arm["made_of"] else plural(arm["runs"], "run")
+        repeats = f" in {plan['searches']} searches" if plan["searches"] > 1 else ""
+        runs = f"made of models of {arm['made_of']}" if arm["made_of"] else plural(arm["runs"], "run") + repeats
         finals = f", {plural(arm['final_models'], 'final model')}" if arm["final_models"] else ""
         options = "; ".join(f"{name} {values}" for name, values in arm["space"].items())
-        print(f"{arm['arm']}: {runs}{finals}" + (f": {options}" if options else ""))
+        print(printable(f"{arm['arm']}: {runs}{finals}" + (f": {options}" if options else "")))
     print(
         f"trials: {plan['trials']:,}, proposed by {plan['sampler']} for the best {plan['objective']} of any epoch, "
         f"seed {study.seed}"
@@ -70,11 +73,11 @@ def _print_counts(study: Study, plan: Plan) -> None:
     arms = ", ".join(arm.label for arm in study.arms)
     replicates = f" x {sampling.replicates} replicates" if sampling.replicates > 1 else ""
     _print_name(study)
-    print(f"space: {space}")
+    print(printable(f"space: {space}"))
     print(f"sample: {len(plan.configurations):,} configurations, {sampling.strategy} sampling, seed {sampling.seed}")
     for name in study.space.stratify:
         levels = [configuration[name] for configuration in plan.configurations]
-        counts = ", ".join(f"{level} {levels.count(level)}" for level in study.space.options.levels(name))
+        counts = ", ".join(f"{printable(level)} {levels.count(level)}" for level in study.space.options.levels(name))
         print(f"strata: {name}: {counts}")
     print(
         f"trials: {len(plan.trials):,} = {len(plan.configurations):,} configurations x {len(study.arms)} arms"
@@ -86,7 +89,7 @@ def _print_counts(study: Study, plan: Plan) -> None:
 
 
 def _print_name(study: Study) -> None:
-    print(f"study: {study.name}" + (f": {study.description}" if study.description else ""))
+    print(printable(f"study: {study.name}" + (f": {study.description}" if study.description else "")))
 
 
 def _print_configurations(plan: Plan) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -14,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import UnidentifiedImageError
 
-from robustness.cli import BAD_INPUT, DONE
-from robustness.errors import RobustnessError, TaskError
+from robustness.cli import BAD_INPUT, DONE, print_error
+from robustness.errors import TaskError
+from robustness.guards.limits import is_folder, read_bytes
+from robustness.guards.printable import printable, printable_json
 from robustness.metrics import mutual_information, predictive_mean
 from robustness.tasks.fundus.photographs import Source, prepare_picture
 from robustness.trainables.classification.saved_model import FinalModel, load_model
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise TaskError(f"--samples is {arguments.samples}, but must be an integer >= 1")
     if not 0 <= arguments.refer <= 100:
         raise TaskError(f"--refer is {arguments.refer}, but must be a percentage from 0 to 100")
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, arguments.trust)
     threshold = model.referral_threshold(arguments.refer / 100)
     unreadable = 0
     header = None if arguments.json else f"{'probability':>11}  {'uncertainty':>11}  refer  image"
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name, image in _images(arguments.images, model.image_size):
         if isinstance(image, Exception):
             unreadable += 1
-            print(f"robustness: {name}: {_reason(image)}", file=sys.stderr)
+            print_error(f"{name}: {_reason(image)}")
             continue
         if header is not None:
             print(header)
@@ -66,15 +66,15 @@ def _predict(
         if model.classes > 2:
             row["class"] = label
         if arguments.json:
-            print(json.dumps(row))
+            print(printable_json(row))
         else:
-            print(f"{row['probability']:11.3f}  {u:11.2g}  {'yes' if row['refer'] else 'no':5}  {name}")
+            print(f"{row['probability']:11.3f}  {u:11.2g}  {'yes' if row['refer'] else 'no':5}  {printable(name)}")
 
 
 def _images(paths: list[Path], size: int) -> Iterator[tuple[str, Image | Exception]]:
     """Each image with its name, or the error of reading it."""
     for path in paths:
-        if path.is_dir() or path.suffix.lower() == ".zip":
+        if is_folder(path) or path.suffix.lower() == ".zip":
             source = Source(path)
             try:
                 files = source.files()
@@ -85,14 +85,12 @@ def _images(paths: list[Path], size: int) -> Iterator[tuple[str, Image | Excepti
             finally:
                 source.close()
         else:
-            yield str(path), _read(path.read_bytes, size)
+            yield str(path), _read(partial(read_bytes, path, "picture_bytes", TaskError), size)
 
 
-def _read(read_bytes: Callable[[], bytes], size: int) -> Image | Exception:
+def _read(read_content: Callable[[], bytes], size: int) -> Image | Exception:
     try:
-        return prepare_picture(read_bytes(), size)
-    except RobustnessError:
-        raise
+        return prepare_picture(read_content(), size)
     except Exception as error:
         # Pillow raises many kinds of errors for damaged files, and one file must not stop the others.
         return error
@@ -100,8 +98,8 @@ def _read(read_bytes: Callable[[], bytes], size: int) -> Image | Exception:
 
 def _reason(error: Exception) -> str:
     match error:
-        case FileNotFoundError():
-            return "no such file"
+        case TaskError():
+            return str(error)
         case UnidentifiedImageError():
             return "not an image, or of an unknown format"
     return f"cannot be read as an image ({type(error).__name__}: {' '.join(str(error).split())})"

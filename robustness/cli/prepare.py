@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from robustness.cli import DONE
 from robustness.errors import TaskError, unknown_name
+from robustness.guards.printable import printable
 from robustness.tasks.fundus.label_table import USUAL_COLUMNS, read_labels
 from robustness.tasks.fundus.preparation import UNREADABLE, prepare
 
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     usable = sum(prepared.counts.values())
     counts = ", ".join(f"{count} {split}" for split, count in prepared.counts.items())
     if not arguments.quiet:
-        print(f"{usable} photographs of {prepared.patients} patients in {arguments.out}: {counts}")
+        print(printable(f"{usable} photographs of {prepared.patients} patients in {arguments.out}: {counts}"))
     if prepared.unreadable:
         name, reason = prepared.unreadable[0]
         raise TaskError(

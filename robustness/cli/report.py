@@ -11,7 +11,11 @@ from report.exports import results_csv, write_parquet
 from report.frames import StudyFrames, load_frames
 from report.page import write_figures, write_report
 from robustness.cli import DONE
-from robustness.errors import RobustnessError, StudyFileError
+from robustness.errors import StudyFileError, plural
+from robustness.files import file_name
+from robustness.guards.limits import is_file, is_folder
+from robustness.guards.outputs import writing
+from robustness.guards.printable import printable
 from robustness.store import Store, StudyStore, open_store
 from robustness.study.bundled import find_study
 from robustness.study.yaml_reader import read_file
@@ -21,18 +25,30 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the report, and the figures if asked for."""
     with open_store(arguments.store, create=False) as store:
         frames = load_frames(_find(store, arguments.study))
+    _warn(frames)
     kind = str(arguments.format)
     study = analyse(frames) if kind in ("html", "json") else frames
     if arguments.out in (None, "-") and kind in ("json", "csv"):
         sys.stdout.write(_text(study))
     else:
         path = _path(frames.name, arguments.out, kind)
-        _write(study, kind, path)
+        _write(study, kind, path, arguments.force)
         if not arguments.quiet:
-            print(path)
+            print(printable(path))
     if arguments.figures:
-        write_figures(study, Path(arguments.figures))
+        write_figures(study, Path(arguments.figures), arguments.force)
     return DONE
+
+
+def _warn(frames: StudyFrames) -> None:
+    """Say on stderr that the store was damaged, which a table of results does not show."""
+    if frames.contradictions:
+        count = plural(len(frames.contradictions), "trial")
+        print(
+            f"warning: the store contradicts itself: the result of {count}, such as {frames.contradictions[0]}, does "
+            "not follow from the recorded epochs",
+            file=sys.stderr,
+        )
 
 
 def write_page(analysis: Analysis) -> Path:
@@ -44,7 +60,7 @@ def write_page(analysis: Analysis) -> Path:
 
 def _find(store: Store, name: str) -> StudyStore:
     """The stored study of this name; a study file stands for the name in it."""
-    if name not in store.names() and (name.endswith((".yaml", ".yml")) or Path(name).is_file()):
+    if name not in store.names() and (name.endswith((".yaml", ".yml")) or is_file(Path(name))):
         document = read_file(find_study(name), StudyFileError)
         return store.study(str(document.get("name", name)))
     return store.study(name)
@@ -52,11 +68,10 @@ def _find(store: Store, name: str) -> StudyStore:
 
 def _path(name: str, out: str | None, kind: str) -> Path:
     """The file to write: `out`, or a file named after the study in the working folder or in the folder `out`."""
-    # The name of an imported study may contain any character.
-    stem = "".join(letter if letter.isalnum() or letter in " -_." else "_" for letter in name).strip(" .")
+    stem = file_name(name)
     if out is None:
         return Path(f"{stem}.{kind}")
-    return Path(out) / f"{stem}.{kind}" if Path(out).is_dir() else Path(out)
+    return Path(out) / f"{stem}.{kind}" if is_folder(Path(out)) else Path(out)
 
 
 def _text(study: StudyFrames | Analysis) -> str:
@@ -64,14 +79,12 @@ def _text(study: StudyFrames | Analysis) -> str:
     return as_json_text(study.results) if isinstance(study, Analysis) else results_csv(study)
 
 
-def _write(study: StudyFrames | Analysis, kind: str, path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if kind == "html":
-            write_report(study, path)
-        elif kind == "parquet" and isinstance(study, StudyFrames):
-            write_parquet(study, path)
-        else:
-            path.write_text(_text(study), encoding="utf-8", newline="")
-    except OSError as error:
-        raise RobustnessError(f"--out {str(path)!r} cannot be written: {error.strerror or error}") from None
+def _write(study: StudyFrames | Analysis, kind: str, path: Path, force: bool = False) -> None:
+    if kind == "html":
+        write_report(study, path, force)
+    elif kind == "parquet" and isinstance(study, StudyFrames):
+        with writing(path, force, "wb") as file:
+            write_parquet(study, file)
+    else:
+        with writing(path, force, encoding="utf-8", newline="") as file:
+            file.write(_text(study))

@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED, print_error
 from robustness.cli.interruption import Interruption, resume_line, store_option
-from robustness.errors import StoreError, plural
+from robustness.cli.process import only_our_lines
+from robustness.errors import RobustnessError, StoreError, TakenOverError, plural
+from robustness.execution.authentication import refuse_open_mode
 from robustness.execution.inline import InlineExecutor
-from robustness.execution.protocol import Executor
+from robustness.execution.protocol import ExecutionLost, Executor, Share
+from robustness.execution.resources import check_machine
+from robustness.guards.printable import printable
 from robustness.store.study_store import StudyStore
+from robustness.study.study import Study
 from robustness.trial import NO_RESULT, PENDING, Status
 
 if TYPE_CHECKING:
@@ -21,13 +27,26 @@ if TYPE_CHECKING:
 DID: dict[Status, str] = {"failed": "failed", "timed_out": "timed out", "out_of_memory": "ran out of memory"}
 
 
+def check_start(arguments: argparse.Namespace, study: Study) -> None:
+    """Raise, before anything is written, if trials could not run on this machine, or only with doors open to others."""
+    if arguments.ray_address:
+        return
+    resources = study.resources
+    gpu = 0.0 if resources.gpu == "auto" else resources.gpu
+    if arguments.inline:
+        check_machine(Share(cpu=0.0, gpu=gpu))
+    else:
+        refuse_open_mode()
+        check_machine(Share(resources.cpu, gpu, resources.memory or 0.0))
+
+
 def make_executor(arguments: argparse.Namespace, workers: int | None = None) -> Executor:
     """The executor that the arguments ask for; `workers` is the default of --workers."""
     if arguments.inline:
         return InlineExecutor()
     from robustness.execution.tune import TuneExecutor  # Ray: --inline does without it
 
-    return TuneExecutor(arguments.workers or workers, arguments.ray_address)
+    return TuneExecutor(arguments.workers or workers, arguments.ray_address, warn=_print_warning)
 
 
 def run_study(
@@ -44,20 +63,28 @@ def run_study(
     counted on stderr and make the study incomplete. The caller holds the study's lock.
     """
     try:
-        complete = run_trials()
-    except StoreError as error:
+        with nullcontext() if arguments.debug or arguments.inline else only_our_lines():
+            complete = run_trials()
+    except (StoreError, ExecutionLost) as error:
         # The store could be opened, so this is not bad input: the run was cut short.
         if arguments.debug:
             raise
         print_error(error)
+        if isinstance(error, TakenOverError):
+            # Resuming is up to the sweep that took over.
+            return INCOMPLETE
         print(f"cut short; resume with: {resume_line(arguments)}", file=sys.stderr)
+        if isinstance(error, ExecutionLost):
+            _plan_again(store)
         return INCOMPLETE
+    if interruption():
+        _plan_again(store)
     counts = store.counts()
     if interruption():
         unfinished = plural(sum(counts.get(status, 0) for status in PENDING), "trial")
         print(f"interrupted with {unfinished} unfinished; resume with: {resume_line(arguments)}", file=sys.stderr)
         return INTERRUPTED
-    _report(arguments, store, print_results)
+    reported = _report(arguments, store, print_results)
     failed = sum(counts.get(status, 0) for status in failures)
     if failed:
         how = ", ".join(f"{counts[status]:,} {DID[status]}" for status in failures if counts.get(status))
@@ -67,13 +94,24 @@ def run_study(
             f"lists them{retry}",
             file=sys.stderr,
         )
-    return DONE if complete and not failed else INCOMPLETE
+    return DONE if complete and reported and not failed else INCOMPLETE
 
 
-def _report(arguments: argparse.Namespace, store: StudyStore, print_results: Callable[[Analysis], None] | None) -> None:
-    """Analyse the study once, print its results and write its page."""
+def _plan_again(store: StudyStore) -> None:
+    """Reset the trials that were running to planned: none of them runs any more."""
+    running: Status = "running"
+    with suppress(StoreError):
+        store.reopen([running])
+
+
+def _print_warning(line: str) -> None:
+    print(f"warning: {line}", file=sys.stderr, flush=True)
+
+
+def _report(arguments: argparse.Namespace, store: StudyStore, print_results: Callable[[Analysis], None] | None) -> bool:
+    """Analyse the study once, print its results and write its page; returns whether that succeeded."""
     if print_results is None and arguments.no_report:
-        return
+        return True
     # pandas and matplotlib: not needed while trials run.
     from report.analysis import analyse
     from robustness.cli.report import write_page
@@ -82,6 +120,12 @@ def _report(arguments: argparse.Namespace, store: StudyStore, print_results: Cal
     if print_results is not None:
         print_results(analysis)
     if not arguments.no_report:
-        path = write_page(analysis)
+        try:
+            path = write_page(analysis)
+        except RobustnessError as error:
+            # The results are in the store.
+            print_error(f"no report: {error}; write it with: robustness report {store.name} --out FILE")
+            return False
         if not arguments.quiet:
-            print(f"report: {path}")
+            print(printable(f"report: {path}"))
+    return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from rich.live import Live
 
 from robustness.cli import DONE
 from robustness.cli.display import progress_block
+from robustness.guards.printable import printable, printable_json
 from robustness.optimize.progress import SearchProgress
 from robustness.store import open_store
 from robustness.store.study_store import StudyStore
@@ -29,13 +29,13 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.watch:
             _watch(studies)
         elif arguments.json:
-            print(json.dumps([progress_of(study).as_json() for study in studies], indent=2))
+            print(printable_json([progress_of(study).as_json() for study in studies], indent=2))
         else:
             for study in studies:
                 progress = progress_of(study)
                 Console().print(progress_block(progress))
                 for line in progress.failed_trials():
-                    print(line)
+                    print(printable(line))
     return DONE
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED
 from robustness.cli.display import Display, Printer
 from robustness.cli.interruption import Interruption, interruptible
-from robustness.cli.running import make_executor, run_study
+from robustness.cli.running import check_start, make_executor, run_study
 from robustness.errors import StudyFileError, plural
 from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor, StartInterrupted
+from robustness.guards.printable import printable
 from robustness.store import open_store
 from robustness.store.study_store import StudyStore
 from robustness.study.loading import load_study
@@ -22,13 +23,20 @@ from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE
 from robustness.sweep.plan import Plan, make_plan
 from robustness.sweep.progress import SweepProgress
-from robustness.sweep.sweep import STOPPED_NOTE, read_keys, sweep, terms_of
-from robustness.sweep.untrained import untrained_note
+from robustness.sweep.stopping import STOPPED_NOTE
+from robustness.sweep.sweep import read_keys, sweep, terms_of
+from robustness.sweep.untrained import covers, untrained_note
 from robustness.sweep.winners import plan_winners
 from robustness.trial import NO_RESULT, TrialKey
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
+
+STOPPED = {
+    "decided": "the evidence is decisive",
+    "futility": "for futility, since the remaining configurations are unlikely to decide it",
+}
+"""Why a sweep ended before its last trial."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     study = load_study(arguments.study, arguments.set)
     if study.search is not None:
         raise StudyFileError(f"{arguments.study}: has a `search` section; run it with `robustness optimize`")
+    check_start(arguments, study)
     plan = make_plan(study)
     only = read_keys(arguments.only, plan)
     with interruptible() as interruption, open_store(arguments.store) as store:
@@ -58,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _reopen(store: StudyStore, quiet: bool) -> None:
     """Reset trials that ended without a result to planned."""
-    if store.note(STOPPED_NOTE) is not None:
+    if store.note(STOPPED_NOTE):
         raise StudyFileError(
             "--retry: this sweep was stopped early on its evidence, which further results would change; "
             "run it without --retry"
@@ -86,12 +95,14 @@ def _sweep(
     # Ray is not started if there is nothing left to run.
     session = executor.session(plan.trials[0], terms_of(study)) if store.pending() else nullcontext()
     with suppress(StartInterrupted), session:
-        _set_baseline(study, plan, store, executor, interruption, arguments.quiet)
+        if not only:
+            # It concerns the whole study, and takes longer than a trial or two.
+            _set_baseline(study, plan, store, executor, interruption, arguments.quiet)
         with Display(SweepProgress.of(store), arguments.quiet) as display:
             result = sweep(study, plan, store, executor, display, interruption, only)
-        if result.decided:
-            print("stopped early: the paired difference is decided", file=sys.stderr)
-        return result.left == 0 or result.decided or bool(only)
+        if result.stopped is not None:
+            print(f"stopped early: {STOPPED[result.stopped]}", file=sys.stderr)
+        return result.left == 0 or result.stopped is not None or bool(only)
     return False
 
 
@@ -100,21 +111,22 @@ def _set_baseline(
 ) -> None:
     """Measure the baseline of `learned_nothing`, once, unless the study file sets a threshold."""
     nothing = study.outcomes.learned_nothing
-    if nothing.below is not None or store.note(UNTRAINED_NOTE) is not None:
+    known = store.note(UNTRAINED_NOTE)
+    if nothing.below is not None or (known is not None and covers(known, plan)):
         return
     guessing = nothing.no_better_than_guessing is not None
     if not quiet:
-        baseline = "random guesses" if guessing else "untrained networks"
-        print(f"scoring {baseline} as the baseline of learned_nothing", file=sys.stderr, flush=True)
+        print("scoring untrained networks and guesses as the baseline of learned_nothing", file=sys.stderr, flush=True)
     note = untrained_note(study, plan, executor, interruption)
     if note is None:
         return
     store.save_note(UNTRAINED_NOTE, note)
     good = study.outcomes.good.at_least
-    if note["threshold"] >= good:
+    highest = max([note["threshold"], *(cell["value"] for cell in note.get("by_cell", {}).values())])
+    if nothing.no_better_than_start is None and highest >= good:
         hint = f"; with no_better_than_guessing it would be {note['permutation']['point']:.3f}"
         print(
-            f"warning: the threshold of learned_nothing, {note['threshold']:.3f}, is not below that of good, {good:g}"
+            f"warning: the threshold of learned_nothing, {highest:.3f}, is not below that of good, {good:g}"
             + ("" if guessing else hint),
             file=sys.stderr,
             flush=True,
@@ -135,4 +147,5 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
 def _print_headline(analysis: Analysis) -> None:
     from report.sections.verdict import headline  # pandas: not needed while trials run
 
-    print(headline(analysis))
+    for line in headline(analysis).splitlines():
+        print(printable(line))

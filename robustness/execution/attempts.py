@@ -7,13 +7,16 @@ import os
 import socket
 import sys
 import time
-import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from robustness.errors import Diverged, RobustnessError
-from robustness.execution.protocol import Ending
+from robustness.execution.isolation import Isolation, seed_global_generators
+from robustness.execution.protocol import Ending, never
+from robustness.execution.results import LARGEST, BadResult, ResultChecker, described
+from robustness.execution.wording import error_line, error_text, one_line
 from robustness.plugins import find_trainable
 from robustness.trial import EpochResult, Trial
 
@@ -33,25 +36,123 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 """Ray sets this variable for trials with a share of a GPU and leaves it unchanged for trials without one."""
 
 
-def attempt(trial: Trial, timeout: float | None = None) -> Iterator[EpochResult | Ending]:
-    """Yield the epochs of one attempt at a trial, then its ending; the timeout is checked between epochs."""
-    start = time.perf_counter()
+class Overdue(BaseException):
+    """Raised in an attempt by a timer; not an `Exception`, so that a trial's `except Exception` does not catch it."""
+
+
+def attempt(
+    trial: Trial, timeout: float | None = None, interrupted: Callable[[], bool] = never
+) -> Generator[EpochResult | Ending]:
+    """Yield the epochs of one attempt at a trial, then its ending; the timeout is checked between epochs.
+
+    What the trial changes in this process is undone whenever an event is yielded. A `KeyboardInterrupt` propagates if
+    `interrupted()` says that the user pressed Ctrl-C; raised by the trial's own code, it fails the trial.
+    """
+    isolation = Isolation()
+    training = _Training(trial, timeout, interrupted)
     try:
-        for result in find_trainable(trial.trainable)(trial):
-            yield result
-            if reason := _divergence(result, trial.metric):
-                yield Ending("diverged", reason, time.perf_counter() - start)
-                return
-            if timeout is not None and time.perf_counter() - start > timeout:
-                yield timed_out(timeout, time.perf_counter() - start)
-                return
-    except Exception as error:
-        ending = _ending_of(error, time.perf_counter() - start)
-        # The traceback would keep the failed trial's frames, and so its tensors, alive.
-        error.__traceback__ = None
-        yield ending
-        return
-    yield Ending("finished", seconds=time.perf_counter() - start)
+        while True:
+            with isolation.of_trial():
+                event = training.next()
+            if isinstance(event, Ending):
+                break
+            yield event
+    finally:
+        with isolation.of_trial():
+            training.close()
+        threads_left = isolation.clean_up()
+    yield replace(event, replace_worker=event.replace_worker or threads_left)
+
+
+class _Training:
+    """The trial's own code under way: each call of `next` runs it to its next epoch or its end."""
+
+    def __init__(self, trial: Trial, timeout: float | None, interrupted: Callable[[], bool]) -> None:
+        self._trial = trial
+        self._timeout = timeout
+        self._interrupted = interrupted
+        self._start = time.perf_counter()
+        self._checker = ResultChecker()
+        self._measured: set[str] = set()
+        """The names of all measures so far; those of pre-training do not count."""
+        self._results: Iterator[Any] | None = None
+        self._ending: Ending | None = None
+
+    def next(self) -> EpochResult | Ending:
+        """Return the next epoch or the ending."""
+        if self._ending is None and self._results is not None and self._is_overdue():
+            self._ending = timed_out(self._timeout or 0.0, self._seconds())
+        if self._ending is not None:
+            return self._ending
+        try:
+            return self._next()
+        except Overdue:
+            raise
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and self._interrupted():
+                raise
+            self._ending = _ending_of(error, self._seconds())
+            # The traceback would keep the failed trial's frames, and so its tensors, alive.
+            error.__traceback__ = None
+            return self._ending
+
+    def _next(self) -> EpochResult | Ending:
+        if self._results is None:
+            self._results = _started(self._trial)
+        try:
+            result = self._checker.check(next(self._results))
+        except StopIteration:
+            self._check_end()
+            return Ending("finished", seconds=self._seconds())
+        if not result.pretraining:
+            self._measured.update(result.measures)
+        if reason := _divergence(result, self._trial.metric):
+            self._ending = Ending("diverged", reason, self._seconds())
+        return result
+
+    def _check_end(self) -> None:
+        """Raise `BadResult` if the trial has ended without what its study judges it by."""
+        metric = self._trial.metric
+        if not self._checker.count:
+            raise BadResult("the trainable yielded no epoch") from None
+        if not metric or metric in self._measured or find_trainable(self._trial.trainable).may_lack_metric:
+            return
+        found = ", ".join(sorted(self._measured)[:8]) or "nothing"
+        raise BadResult(
+            f"the trainable never reported the study's metric, {metric!r}, after pre-training; it reported {found}"
+        ) from None
+
+    def close(self) -> None:
+        """End the trial's code where it stands; what it raises then is ignored."""
+        close = getattr(self._results, "close", None)
+        try:
+            if close is not None:
+                close()
+        except Overdue:
+            raise
+        except BaseException:
+            if self._interrupted():
+                raise
+        finally:
+            self._results = None
+
+    def _is_overdue(self) -> bool:
+        return self._timeout is not None and self._seconds() > self._timeout
+
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+
+def _started(trial: Trial) -> Iterator[Any]:
+    """Call the trial's trainable; returns the iterator over its results."""
+    train = find_trainable(trial.trainable)
+    seed_global_generators(trial)
+    returned: object = train(trial)
+    if isinstance(returned, (str, bytes, EpochResult, dict)) or not hasattr(returned, "__iter__"):
+        if hasattr(returned, "close"):
+            returned.close()  # A coroutine that is never awaited would print a warning.
+        raise BadResult(f"the trainable returned {described(returned)} instead of yielding EpochResults")
+    return iter(returned)
 
 
 def needs_torch(trial: Trial) -> bool:
@@ -83,27 +184,35 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception means that a device or the machine ran out of memory; does not import torch."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _OUT_OF_MEMORY)
+    return isinstance(error, RuntimeError) and any(words in error_line(error).lower() for words in _OUT_OF_MEMORY)
 
 
-def _ending_of(error: Exception, seconds: float) -> Ending:
+def _ending_of(error: BaseException, seconds: float) -> Ending:
     if isinstance(error, Diverged):
-        return Ending("diverged", str(error), seconds)
-    text = "".join(traceback.format_exception(error))
+        return Ending("diverged", error_line(error).removeprefix(f"{type(error).__name__}: "), seconds)
+    if isinstance(error, BadResult):
+        return Ending("failed", one_line(str(error)), seconds)
     if is_out_of_memory(error):
-        return Ending("out_of_memory", text, seconds, replace_worker=True)
+        return Ending("out_of_memory", error_text(error), seconds, replace_worker=True)
     # The project's own errors, such as a missing data file, would only be raised again.
     unexpected = not isinstance(error, RobustnessError)
-    return Ending("failed", text, seconds, retry=unexpected, replace_worker=unexpected)
+    return Ending("failed", _reason(error), seconds, retry=unexpected, replace_worker=unexpected)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        code = described(error.code) if error.code is not None else ""
+        return f"{error_text(error)}\nthe trainable called sys.exit({code})"
+    return error_text(error)
 
 
 def _divergence(result: EpochResult, metric: str) -> str | None:
-    """Return why an epoch counts as diverged (a loss that is not finite, or a metric that is NaN), or None."""
-    loss = result.measures.get("loss", 0.0)
-    if not math.isfinite(loss):
-        return f"the loss is {loss} in epoch {result.epoch}"
-    if math.isnan(result.measures.get(metric, 0.0)):
-        return f"{metric} is NaN in epoch {result.epoch}"
+    """Return why an epoch counts as diverged (a loss or metric that is not finite), or None."""
+    for name, shown in (("loss", "the loss"), (metric, metric)):
+        value = result.measures.get(name, 0.0)
+        if not math.isfinite(value):
+            how = "NaN" if math.isnan(value) else f"infinite or beyond ±{LARGEST:g}"
+            return f"{shown} is {how} in epoch {result.epoch}"
     return None
 
 

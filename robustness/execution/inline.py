@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
 from robustness.execution.attempts import (
+    Overdue,
     attempt,
     has_gpu,
     needs_torch,
@@ -43,8 +44,8 @@ class InlineExecutor:
             previous_threads = use_threads(share.threads)
             device = "gpu" if has_gpu(share.gpu) else "cpu"
             try:
-                with only_given_gpus(share.gpu):
-                    ended = self._run(trial, observer, terms, stop, device)
+                with only_given_gpus(share.gpu), _noticing_ctrl_c() as interrupted:
+                    ended = self._run(trial, observer, terms, stop, device, interrupted)
                 if not ended:
                     return
             finally:
@@ -57,13 +58,20 @@ class InlineExecutor:
         return nullcontext()
 
     @staticmethod
-    def _run(trial: Trial, observer: Observer, terms: Terms, stop: Callable[[], bool], device: str) -> bool:
+    def _run(
+        trial: Trial,
+        observer: Observer,
+        terms: Terms,
+        stop: Callable[[], bool],
+        device: str,
+        interrupted: Callable[[], bool],
+    ) -> bool:
         """Run a trial to its end; return False if it was abandoned because of `stop`."""
         for number in range(1, terms.max_attempts + 1):
             observer.started(trial.key, number, Started(this_worker(), device))
             start = time.perf_counter()
             ending: Ending | None = None
-            events = _with_alarm(trial, terms.trial_timeout)
+            events = _with_alarm(trial, terms.trial_timeout, interrupted)
             for event in events:
                 if isinstance(event, EpochResult):
                     reason = observer.epoch(trial.key, event)
@@ -71,6 +79,7 @@ class InlineExecutor:
                         events.close()
                         ending = Ending("pruned", reason, time.perf_counter() - start)
                     elif stop():
+                        events.close()
                         return False
                 else:
                     ending = event
@@ -82,24 +91,22 @@ class InlineExecutor:
         return True
 
 
-class _Overdue(BaseException):
-    """Raised by the alarm; not an `Exception`, so that a trial's `except Exception` does not catch it."""
-
-
-def _with_alarm(trial: Trial, timeout: float | None) -> Generator[EpochResult | Ending]:
+def _with_alarm(
+    trial: Trial, timeout: float | None, interrupted: Callable[[], bool]
+) -> Generator[EpochResult | Ending]:
     """Yield the attempt's events; end it when it is overdue, even inside an epoch if Python code can be interrupted."""
     if timeout is None or threading.current_thread() is not threading.main_thread():
-        yield from attempt(trial, timeout)
+        yield from attempt(trial, timeout, interrupted)
         return
     start = time.perf_counter()
-    events = attempt(trial, timeout)
+    events = attempt(trial, timeout, interrupted)
     while True:
         try:
             with _alarm(timeout - (time.perf_counter() - start)):
                 event = next(events)
         except StopIteration:
             return
-        except _Overdue:
+        except Overdue:
             yield timed_out(timeout, time.perf_counter() - start)
             return
         yield event
@@ -108,12 +115,33 @@ def _with_alarm(trial: Trial, timeout: float | None) -> Generator[EpochResult | 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     def ring(_number: int, _frame: FrameType | None) -> None:
-        raise _Overdue
+        raise Overdue
 
     previous = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    # It rings again, in case the trial's code catches everything.
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), 1.0)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+
+
+@contextmanager
+def _noticing_ctrl_c() -> Iterator[Callable[[], bool]]:
+    """Yield a function that says whether SIGINT arrived within the block; its handler is called as before."""
+    pressed: list[int] = []
+    previous = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(previous):
+        yield never
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        previous(number, frame)
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, previous)

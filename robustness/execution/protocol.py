@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from robustness.errors import RobustnessError
 from robustness.trial import EpochResult, Status, Trial, TrialKey
 
 
@@ -67,6 +68,10 @@ class Ending:
     """The attempt crashed or raised, and another may succeed."""
     replace_worker: bool = False
     """The process must not run another trial, because its memory or state cannot be trusted."""
+
+
+class ExecutionLost(RobustnessError):
+    """The machinery that runs trials is gone, so the run was cut short; it can be resumed."""
 
 
 class StartInterrupted(BaseException):

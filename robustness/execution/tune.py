@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -24,15 +24,31 @@ from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.schedulers import FIFOScheduler
 from ray.tune.search import Searcher
 
+from robustness.errors import RobustnessError
 from robustness.execution.attempts import loads_task, timed_out
-from robustness.execution.protocol import Ending, Observer, Started, StartInterrupted, Terms, never
-from robustness.execution.ray_session import cluster, connected, environment
+from robustness.execution.background import Abandoned, Background
+from robustness.execution.protocol import (
+    Ending,
+    ExecutionLost,
+    Observer,
+    Share,
+    Started,
+    StartInterrupted,
+    Terms,
+    never,
+)
+from robustness.execution.ray_health import Health, autoscales, machines
+from robustness.execution.ray_session import cluster, connected, environment, no_warning
+from robustness.execution.resources import ResourcesMissing, fits, missing
 from robustness.execution.shared_data import share, size
+from robustness.execution.wording import error_line, one_line
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
 from robustness.trial import EpochResult, Trial
 
 _GRACE = 2.0
 """Seconds after the timeout in which a worker can still end the trial between two epochs, before it is killed."""
+_STOP_SECONDS = 10.0
+"""Seconds after a stop in which Tune can still end by itself, before it is abandoned."""
 
 
 @dataclass
@@ -46,7 +62,10 @@ class _Running:
 
 
 class _Run:
-    """The state of one `TuneExecutor.run`: trials to hand out, running trials, and any error in the driver."""
+    """The state of one `TuneExecutor.run`: trials to hand out, running trials, and any error in the driver.
+
+    Tune's thread calls it; whatever concerns the observer, the trials or `stop` is done in the executor's own thread.
+    """
 
     def __init__(
         self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool], share_data: bool
@@ -61,6 +80,7 @@ class _Run:
         self.running: dict[str, _Running] = {}
         self.error: BaseException | None = None
         self.stopping = False
+        self.background = Background()
         self._data: dict[str, ray.ObjectRef[Any] | None] = {}
         self._folder = str(Path.cwd())
         self._import_path = tuple(dict.fromkeys(str(Path(folder).resolve()) for folder in sys.path))
@@ -86,7 +106,10 @@ class _Run:
         return self._data[name]
 
     def guarded(self, work: Callable[[], None]) -> None:
-        """Do a part of the driver's work; an exception ends the run cleanly instead of inside Tune."""
+        """Do a part of the driver's work in its thread; an exception ends the run cleanly instead of inside Tune."""
+        self.background.in_caller(lambda: self._guarded(work))
+
+    def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
         except BaseException as error:
@@ -125,9 +148,7 @@ class _Run:
 
     def kill_overdue(self) -> None:
         """Kill overdue workers, or all of them on a stop: a worker cannot be told to stop in the middle of an epoch."""
-        if not self.stopping:
-            self.guarded(self._check_stop)
-        for running in self.running.values():
+        for running in list(self.running.values()):
             limit = running.assignment.timeout
             late = limit is not None and time.monotonic() - running.start > limit + _GRACE
             if (late or self.stopping) and not running.killed:
@@ -136,8 +157,18 @@ class _Run:
                 if actor is not None:
                     ray.kill(actor)
 
-    def _check_stop(self) -> None:
-        self.stopping = self.stop()
+    def check_stop(self) -> bool:
+        """Ask, in the driver's own thread, whether to stop; returns whether the run is stopping."""
+        if not self.stopping:
+            self._guarded(self._ask_stop)
+        return self.stopping
+
+    def _ask_stop(self) -> None:
+        self.stopping = self.stopping or self.stop()
+
+    def waiting(self) -> list[Share]:
+        """Return the shares of the trials that wait for a worker; none while others run, since these will leave."""
+        return [] if self.running else [assignment.share for assignment in list(self.handed_out.values())]
 
 
 class _PlanSearcher(Searcher):
@@ -203,9 +234,7 @@ class _Messenger(tune.Callback):
         if running is not None and running.killed and running.assignment.timeout is not None:
             self._run.ended(trial.trial_id, timed_out(running.assignment.timeout, seconds))
             return
-        error = trial.get_pickled_error()
-        text = f"the worker was lost: {error}" if error is not None else "the worker was lost"
-        self._run.ended(trial.trial_id, Ending("failed", text, seconds, retry=True))
+        self._run.ended(trial.trial_id, Ending("failed", _why_lost(trial.get_pickled_error()), seconds, retry=True))
 
 
 class _Stopper(tune.Stopper):
@@ -238,14 +267,19 @@ class TuneExecutor:
         address: str | None = None,
         gpus: float | None = None,
         share_data: bool = True,
+        warn: Callable[[str], None] = no_warning,
     ) -> None:
         self.workers = workers
+        self.warn = warn
         self.address = address
         self.gpus = gpus
         self.share_data = share_data
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
-        """Run the trials; an exception of the observer is raised after Tune has ended cleanly."""
+        """Run the trials; an exception of the observer is raised after Tune has ended cleanly.
+
+        Raises `ExecutionLost` if Ray is gone, and `ResourcesMissing` if the trials can run nowhere.
+        """
         first = next(trials, None)
         if first is None:
             return
@@ -259,12 +293,46 @@ class TuneExecutor:
         if run.error is not None:
             raise run.error
 
-    def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:
-        """Connect to Ray, or start it, within the block."""
+    @contextmanager
+    def session(self, first: Trial, terms: Terms) -> Iterator[None]:
+        """Connect to Ray, or start it, within the block; raises `ResourcesMissing` if trials would wait for ever."""
         cores = None if self.workers is None else math.ceil(self.workers * terms.share(first).cpu)
-        return connected(self.address, cores, self.gpus, self._data_bytes(first))
+        with connected(self.address, cores, self.gpus, self._data_bytes(first), self.warn):
+            self._check_resources(terms.share(first))
+            yield
+
+    def _check_resources(self, share: Share) -> None:
+        nodes = machines()
+        if fits(share, nodes):
+            return
+        line = missing(share, nodes, "the largest node of the Ray cluster" if self.address else "this machine")
+        if not autoscales():
+            raise ResourcesMissing(line)
+        self.warn(f"{line}; trials wait until the cluster has grown")
 
     def _run(self, run: _Run, folder: str) -> None:
+        """Run Tune in the background until it ends, until the driver stops, or until Ray is gone."""
+        health = Health()
+        deadline: list[float] = []
+
+        def goes_on() -> bool:
+            if run.check_stop():
+                deadline.append(time.monotonic() + _STOP_SECONDS)
+                return time.monotonic() < deadline[0] and health.lost() is None
+            health.check(run.waiting())
+            return True
+
+        try:
+            run.background.run(lambda: self._tune(run, folder), goes_on)
+        except (Abandoned, RobustnessError):
+            raise
+        except Exception as error:
+            if run.error is None and not run.stopping:
+                raise ExecutionLost(health.lost() or f"Ray Tune failed: {error_line(error)}") from error
+        finally:
+            health.close()
+
+    def _tune(self, run: _Run, folder: str) -> None:
         pending = self.workers or max(4, math.ceil(cluster("CPU", 1)))
         with environment({"TUNE_MAX_PENDING_TRIALS_PG": str(pending)}):
             tune.run(
@@ -289,6 +357,16 @@ class TuneExecutor:
         if not self.share_data or ray.is_initialized() or self.address:
             return 0
         return size(trial.task) if loads_task(trial) else 0
+
+
+def _why_lost(error: BaseException | None) -> str:
+    """Return in one line why a worker died, as far as Ray knows."""
+    text = "" if error is None else str(error)
+    if "node" in text and ("terminated" in text or "preempt" in text):
+        return "the worker was lost with its node"
+    if "memory" in text:
+        return one_line(f"the worker was killed because its node ran low on memory: {text}")
+    return "the worker process died: it crashed, ended itself, or was killed"
 
 
 def _name(trial: TuneTrial) -> str:

@@ -6,17 +6,22 @@ the arm, the metric and the usual bookkeeping of trackers such as W&B.
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robustness.errors import RobustnessError, unknown_name
+from robustness.errors import RobustnessError, shown, unknown_name
+from robustness.guards.limits import check
+from robustness.guards.printable import escaped
+from robustness.guards.tables import Row, is_neutralised, open_table, plain
 from robustness.importing.imported_study import ImportedRun
+from robustness.study.arms import LONGEST_LABEL, check_label
 from robustness.trial import Status
 
+LONGEST_VALUE = 10_000
+"""Characters of a hyperparameter's value."""
 ARM_COLUMNS = ("arm", "method")
 METRIC_COLUMNS = ("metric", "value")
 STATUS_COLUMNS = ("status", "state", "State")
@@ -56,16 +61,22 @@ def read_runs(files: Sequence[tuple[str | None, Path]], columns: Columns) -> tup
     metric = ""
     runs: list[ImportedRun] = []
     for label, path in files:
-        rows = _rows(path)
-        names = list(rows[0])
-        metric_column = _column(path, names, columns.metric, METRIC_COLUMNS, "metric")
-        metric = metric or metric_column
-        arm_column = None if label is not None else _column(path, names, columns.arm, ARM_COLUMNS, "arm")
-        if columns.replicate is not None:
-            _column(path, names, columns.replicate, (), "replicate")
-        hyperparameters = _hyperparameters(path, names, columns, {metric_column, arm_column, columns.replicate})
-        chosen = _Chosen(label, arm_column, metric_column, columns.replicate, hyperparameters)
-        runs += _runs_of(path, rows, chosen)
+        with open_table(path, RobustnessError) as (names, rows):
+            metric_column = _column(path, names, columns.metric, METRIC_COLUMNS, "metric")
+            metric = metric or metric_column
+            _check_name(metric_column, f"{path}: the column of the metric")
+            arm_column = None if label is not None else _column(path, names, columns.arm, ARM_COLUMNS, "arm")
+            if columns.replicate is not None:
+                _column(path, names, columns.replicate, (), "replicate")
+            hyperparameters = _hyperparameters(path, names, columns, {metric_column, arm_column, columns.replicate})
+            for name in hyperparameters:
+                _check_name(name, f"{path}: the name of a hyperparameter")
+            chosen = _Chosen(label, arm_column, metric_column, columns.replicate, hyperparameters)
+            before = len(runs)
+            runs += _runs_of(path, names, rows, chosen)
+        if len(runs) == before:
+            raise RobustnessError(f"{path}: has no rows below its header")
+        check("table_rows", len(runs), path, RobustnessError)
     return metric, runs
 
 
@@ -81,18 +92,24 @@ class _Chosen:
     """The column of each hyperparameter."""
 
 
-def _runs_of(path: Path, rows: Sequence[Mapping[str, str]], columns: _Chosen) -> Iterator[ImportedRun]:
-    status_column = next((name for name in STATUS_COLUMNS if name in rows[0]), None)
-    seconds_column = next((name for name in SECONDS_COLUMNS if name in rows[0]), None)
-    for line, row in enumerate(rows, start=2):
+def _runs_of(path: Path, names: Sequence[str], rows: Iterable[Row], columns: _Chosen) -> Iterator[ImportedRun]:
+    status_column = next((name for name in STATUS_COLUMNS if name in names), None)
+    seconds_column = next((name for name in SECONDS_COLUMNS if name in names), None)
+    labels: set[str] = set()
+    for line, row in ((row.line, row.cells) for row in rows):
         source = f"{path}, line {line}"
-        arm = columns.label if columns.arm is None else row[columns.arm].strip()
+        arm = columns.label if columns.arm is None else plain(row[columns.arm]).strip()
         if not arm:
-            raise RobustnessError(f"{source}: column {columns.arm!r} is empty, so the run has no arm")
+            raise RobustnessError(f"{source}: column {shown(columns.arm)} is empty, so the run has no arm")
+        if arm not in labels:
+            check_label(arm, f"{source}: the arm" if columns.arm else "the arm")
+            labels.add(arm)
         yield ImportedRun(
             arm=arm,
             hyperparameters={
-                name: _value(row[column]) for name, column in columns.hyperparameters.items() if row[column].strip()
+                name: _value(source, row[column])
+                for name, column in columns.hyperparameters.items()
+                if row[column].strip()
             },
             status=_status(source, row[status_column] if status_column else ""),
             metric=_metric(source, columns.metric, row[columns.metric].strip()),
@@ -102,15 +119,11 @@ def _runs_of(path: Path, rows: Sequence[Mapping[str, str]], columns: _Chosen) ->
         )
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [{key: value or "" for key, value in row.items() if key} for row in csv.DictReader(file)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise RobustnessError(f"{path}: cannot be read as CSV ({getattr(error, 'strerror', None) or error})") from None
-    if not rows:
-        raise RobustnessError(f"{path}: has no rows below its header")
-    return rows
+def _check_name(name: str, place: str) -> None:
+    """Raise unless a name from a header can be used in a line of text and a table, as one of a study file can."""
+    printable = name.isprintable() and escaped(name) == name
+    if name != name.strip() or not printable or len(name) > LONGEST_LABEL:
+        raise RobustnessError(f"{place}: must be 1 to {LONGEST_LABEL} printable characters, found {shown(name)}")
 
 
 def _column(path: Path, names: Sequence[str], wanted: str | None, usual: Sequence[str], option: str) -> str:
@@ -138,8 +151,13 @@ def _hyperparameters(path: Path, names: Sequence[str], columns: Columns, others:
     return {name: name for name in kept if name.lower() not in BOOKKEEPING}
 
 
-def _value(text: str) -> Any:
-    text = text.strip()
+def _value(source: str, cell: str) -> Any:
+    """The value in a cell: true, false, a number of at most 64 bits, or text."""
+    text = cell.strip()
+    if "\0" in text or len(text) > LONGEST_VALUE:
+        raise RobustnessError(f"{source}: a value must be at most {LONGEST_VALUE:,} characters, found {shown(text)}")
+    if is_neutralised(text):
+        return plain(text)
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -147,7 +165,8 @@ def _value(text: str) -> Any:
             value = kind(text)
         except ValueError:
             continue
-        return value if math.isfinite(value) else text
+        fits = math.isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63
+        return value if fits else text
     return text
 
 
@@ -155,14 +174,15 @@ def _metric(source: str, column: str, text: str) -> float | None:
     try:
         return float(text) if text else None
     except ValueError:
-        raise RobustnessError(f"{source}: {column}: {text[:40]!r} is not a number") from None
+        raise RobustnessError(f"{source}: {column}: {shown(text)} is not a number") from None
 
 
 def _seconds(text: str) -> float | None:
     try:
-        return float(text)
+        seconds = float(text)
     except ValueError:
         return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _status(source: str, text: str) -> Status:
@@ -174,6 +194,9 @@ def _status(source: str, text: str) -> Status:
 
 def _replicate(source: str, column: str, row: Mapping[str, str]) -> int:
     try:
-        return int(row[column])
+        number = int(row[column])
     except ValueError:
-        raise RobustnessError(f"{source}: {column}: {row[column][:40]!r} is not an integer") from None
+        number = -1
+    if not 0 <= number < 2**31:
+        raise RobustnessError(f"{source}: {column}: {shown(row[column])} is not an integer from 0 to 2147483647")
+    return number

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -116,7 +117,8 @@ class ImportedStudy:
     def save(self, store: Store) -> None:
         """Register the study and write its ended runs, each with one epoch if it has a metric."""
         registered = store.register(self, self)
-        with registered.lock(), registered.writer() as writer:
+        # Nobody waits for single runs, so they are saved in large batches.
+        with registered.lock(), registered.writer(flush_every=math.inf, flush_rows=20_000, flush_ends=False) as writer:
             for key, run in self.runs.items():
                 if run.status == "planned":
                     continue

@@ -1,4 +1,4 @@
-"""An ordinary network with one value per weight: a baseline that shows which configurations can learn at all."""
+"""An ordinary network with one value per weight: a baseline that shows which configurations learn without noise."""
 
 from __future__ import annotations
 

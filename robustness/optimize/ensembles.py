@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from robustness.errors import StudyFileError
+from robustness.study.arms import Arm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from robustness.study.arms import Arm
     from robustness.study.study import Study
 
 MEMBERS = {"deep_ensemble": "deterministic", "radial_ensemble": "radial"}
@@ -28,6 +28,12 @@ FROM_MEMBERS = "from trained members"
 def members_of(study: Study) -> dict[str, str]:
     """The arm that provides the members of each ensemble made of trained models."""
     return members_among(study.arms, {*study.spaces, *(study.search.models if study.search else ())})
+
+
+def members_in(document: Mapping[str, Any]) -> dict[str, str]:
+    """`members_of` a study with `search`, from its stored document."""
+    arms = [Arm(arm["label"], arm["method"], arm["options"]) for arm in document["arms"]]
+    return members_among(arms, {*document["search"]["spaces"], *document["search"]["models"]})
 
 
 def members_among(arms: Sequence[Arm], own: Collection[str]) -> dict[str, str]:

@@ -18,17 +18,19 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from robustness.optimize.proposals import SearchRun, frozen, quiet
 from robustness.space.space import Space
-from robustness.store.connection import BUSY_SECONDS, sqlite_file
+from robustness.store.connection import sqlite_file
+from robustness.store.sqlite_files import BUSY_SECONDS
 from robustness.trial import ENDED
 
 
 class OptunaMirror:
-    """Optuna studies named `STUDY/ARM`, one for each arm."""
+    """Optuna studies named `STUDY/ARM`, one for each arm; those of a repeated search end in `/search 2` and so on."""
 
-    def __init__(self, storage: RDBStorage | None, study: str, metric: str) -> None:
+    def __init__(self, storage: RDBStorage | None, study: str, metric: str, search_number: int = 0) -> None:
         self._storage = storage
         self._study = study
         self._metric = metric
+        self._suffix = f"/search {search_number + 1}" if search_number else ""
         self._studies: dict[str, int] = {}
         self._copied: dict[str, list[tuple[int, bool]]] = {}
         """For each arm the row of each copied run, and whether the copy has ended."""
@@ -49,7 +51,7 @@ class OptunaMirror:
 
     def _update(self, storage: RDBStorage, arm: str, space: Space, runs: Sequence[SearchRun]) -> None:
         if arm not in self._copied:
-            self._studies[arm] = _find_study(storage, f"{self._study}/{arm}")
+            self._studies[arm] = _find_study(storage, f"{self._study}/{arm}{self._suffix}")
             trials = storage.get_all_trials(self._studies[arm], deepcopy=False)
             self._copied[arm] = [(trial._trial_id, trial.state.is_finished()) for trial in trials]
         copied = self._copied[arm]
@@ -79,11 +81,14 @@ class OptunaMirror:
 
 
 @contextmanager
-def open_mirror(url: URL, study: str, metric: str) -> Iterator[OptunaMirror]:
-    """Open Optuna's tables in the database of a store, creating them if necessary; a store in memory has no copy."""
+def open_mirror(url: URL, study: str, metric: str, search_number: int = 0) -> Iterator[OptunaMirror]:
+    """Open Optuna's tables in the database of a store, creating them if necessary.
+
+    The copy is of one search of the study, counted from 0.
+    """
     storage = _open(url)
     try:
-        yield OptunaMirror(storage, study, metric)
+        yield OptunaMirror(storage, study, metric, search_number)
     finally:
         if storage is not None:
             storage.remove_session()
@@ -92,8 +97,6 @@ def open_mirror(url: URL, study: str, metric: str) -> Iterator[OptunaMirror]:
 
 def _open(url: URL) -> RDBStorage | None:
     on_file = sqlite_file(url) is not None
-    if not on_file and url.get_backend_name() == "sqlite":
-        return None
     patience = {"timeout": BUSY_SECONDS} if on_file and "timeout" not in url.query else {}
     try:
         with quiet():

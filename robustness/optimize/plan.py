@@ -10,7 +10,7 @@ from robustness.study.study import Study
 
 
 def plan_search(study: Study) -> dict[str, Any]:
-    """The runs, final models and space of each arm, and the number of trials in all."""
+    """The runs and final models of each arm over all searches, its space, and the number of trials in all."""
     if study.search is None:
         raise ValueError(f"the study {study.name!r} has no search")
     members, finals = members_of(study), final_counts(study)
@@ -23,8 +23,8 @@ def plan_search(study: Study) -> dict[str, Any]:
             {
                 "arm": arm.label,
                 "method": arm.method,
-                "runs": 0 if made_of else study.search.runs,
-                "final_models": ensembles if made_of else finals.get(arm.label, 0),
+                "runs": 0 if made_of else study.searches * study.search.runs,
+                "final_models": study.searches * (ensembles if made_of else finals.get(arm.label, 0)),
                 "made_of": made_of,
                 "space": {} if made_of else _words(study.space_of(arm.label).options),
             }
@@ -32,6 +32,7 @@ def plan_search(study: Study) -> dict[str, Any]:
     trained = [arm for arm in arms if not arm["made_of"]]
     return {
         "study": study.name,
+        "searches": study.searches,
         "sampler": study.search.sampler,
         "objective": study.objective,
         "trials": sum(arm["runs"] + arm["final_models"] for arm in trained),

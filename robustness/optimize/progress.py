@@ -1,4 +1,7 @@
-"""The state of a search, from the store: the runs and final models of each arm, and its best score so far."""
+"""The state of a search, from the store: the runs and final models of each arm, and its best score so far.
+
+With several searches, the runs and final models of an arm are those of all of them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from robustness.optimize.ensembles import ensemble_size, final_models, members_among
+from robustness.optimize.ensembles import ensemble_size, final_models, members_in
 from robustness.study.arms import Arm
 from robustness.sweep.progress import Progress
 from robustness.trial import ENDED, Stage, TrialKey
@@ -27,10 +30,19 @@ class ArmProgress:
     made_of: str | None = None
     """The arm whose models an ensemble is made of."""
     ended: Counter[Stage] = field(default_factory=Counter)
-    best: float | None = None
-    """The best score of a finished run."""
-    best_run: int | None = None
-    """The number of that run, from 1."""
+    winners: dict[int, tuple[float, int]] = field(default_factory=dict)
+    """For each search, from 0, with a finished run: the best score and the number of its run, from 1."""
+
+    @property
+    def winner(self) -> tuple[float, int, int] | None:
+        """The best score of all searches, its search and its run, from 1; the first if several are equal."""
+        found = [(score, search + 1, run) for search, (score, run) in sorted(self.winners.items())]
+        return max(found, key=lambda each: each[0], default=None)
+
+    @property
+    def best(self) -> float | None:
+        """The best score of a finished run."""
+        return None if self.winner is None else self.winner[0]
 
 
 @dataclass(kw_only=True)
@@ -38,6 +50,8 @@ class SearchProgress(Progress):
     """The state of a search: the runs and final models of each arm, and its best score so far."""
 
     arms: dict[str, ArmProgress]
+    searches: int
+    """How many times each arm is searched."""
     epochs: dict[Stage, int]
     """Epochs of a run and of a final model; 1 if the study does not set them."""
     runs: dict[TrialKey, tuple[Stage, int]] = field(default_factory=dict)
@@ -49,7 +63,7 @@ class SearchProgress(Progress):
         progress = _planned(store.document())
         seconds, newest = store.seconds(), store.newest_epochs()
         progress.errors = store.errors()
-        models: Counter[tuple[str, int]] = Counter()
+        models: Counter[tuple[str, int, int]] = Counter()
         for key, status, score, stage, run in store.results():
             # Arms that were removed from the study still have trials in the store.
             if key.arm not in progress.arms or run is None:
@@ -60,19 +74,19 @@ class SearchProgress(Progress):
             if status == "running":
                 progress.running[key] = newest.get(key)
             if stage == "final":
-                models[key.arm, run + 1] += status in ENDED
+                models[key.arm, key.search, run + 1] += status in ENDED
             else:
                 arm.ended["search"] += status in ENDED
-            best = -math.inf if arm.best is None else arm.best
+            best = arm.winners.get(key.search, (-math.inf, 0))[0]
             if status == "finished" and stage == "search" and score is not None and score > best:
-                arm.best, arm.best_run = score, run + 1
+                arm.winners[key.search] = score, run + 1
             # An ensemble of trained members takes no time.
             if status == "finished" and seconds.get(key):
                 progress.add_epochs(key.arm, progress.epochs[stage], seconds[key])
         for label, arm in progress.arms.items():
             # Models of a run that further runs have surpassed no longer belong to the study.
-            best_run = progress.arms[arm.made_of or label].best_run
-            arm.ended["final"] = 0 if best_run is None else models[label, best_run]
+            best_runs = progress.arms[arm.made_of or label].winners
+            arm.ended["final"] = sum(models[label, search, run] for search, (_, run) in best_runs.items())
         return progress
 
     def counts(self, stage: Stage) -> tuple[int, int]:
@@ -96,18 +110,21 @@ class SearchProgress(Progress):
         return left
 
     def trial_name(self, key: TrialKey) -> str:
-        """`radial, run 3` or `radial, final model 1`."""
+        """`radial, run 3` or `radial, final model 1`; with several searches `radial, search 2, run 3`."""
         stage, run = self.runs[key]
-        return f"{key.arm}, run {run + 1}" if stage == "search" else f"{key.arm}, final model {key.replicate + 1}"
+        arm = f"{key.arm}, search {key.search + 1}" if self.searches > 1 else key.arm
+        return f"{arm}, run {run + 1}" if stage == "search" else f"{arm}, final model {key.replicate + 1}"
 
     def details(self) -> Mapping[str, Any]:
         return {
             "objective": self.metric,
+            "searches": self.searches,
             "arms": {
                 label: {
                     "runs": {"done": arm.ended["search"], "all": arm.runs},
                     "best": arm.best,
-                    "best_run": arm.best_run,
+                    "best_run": None if arm.winner is None else arm.winner[2],
+                    "best_search": None if arm.winner is None else arm.winner[1],
                     "final_models": {"done": arm.ended["final"], "all": arm.final_models},
                 }
                 for label, arm in self.arms.items()
@@ -119,21 +136,23 @@ def _planned(document: Mapping[str, Any]) -> SearchProgress:
     """The progress of a search before its first run."""
     search, finals = document["search"], document.get("finals")
     arms = [Arm(arm["label"], arm["method"], arm["options"]) for arm in document["arms"]]
-    members = members_among(arms, {*search["spaces"], *search["models"]})
+    members = members_in(document)
     wanted = finals["arms"] if finals else None
     models = final_models(arms, members, wanted, finals["replicates"]) if finals else {}
+    searches = int(finals.get("searches", 1)) if finals else 1
     planned: dict[str, ArmProgress] = {}
     for arm in arms:
         count = models.get(arm.label, 0)
         if finals and arm.label in members and (wanted is None or arm.label in wanted):
             count = models[members[arm.label]] // ensemble_size(arm)
         made_of = members.get(arm.label)
-        planned[arm.label] = ArmProgress(0 if made_of else search["runs"], count, made_of)
+        planned[arm.label] = ArmProgress(0 if made_of else searches * search["runs"], searches * count, made_of)
     epochs = int(document["training"].get("epochs") or 1)
     return SearchProgress(
         study=str(document["name"]),
         metric=_objective(document),
         arms=planned,
+        searches=searches,
         epochs={"search": int(search["epochs"] or epochs), "final": epochs},
     )
 

@@ -1,7 +1,8 @@
 """The next configuration of a search, proposed by an Optuna sampler that is built anew from the arm's stored runs.
 
-A proposal depends only on the study's seed, the arm, the number of the run and the results of the runs before it, so a
-search that was killed and resumed makes the same proposals as an undisturbed one.
+A proposal depends only on the study's seed, the arm, the number of the search, the number of the run and the results of
+the runs before it in that search, so a search that was killed and resumed makes the same proposals as an undisturbed
+one.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ def propose(
     runs: Sequence[SearchRun],
     metric: str,
     start: Mapping[str, Scalar] | None = None,
+    search_number: int = 0,
 ) -> Configuration:
-    """The configuration of the arm's next run; `start` fixes some of its parameters.
+    """The configuration of the next run of an arm's search, counted from 0; `start` fixes some of its parameters.
 
     It satisfies the space's conditions and repeats no earlier run, unless the space is exhausted.
     """
@@ -70,7 +72,9 @@ def propose(
     allowed: Configuration | None = None
     for attempt in range(TRIES):
         random = search.sampler == "random" or attempt >= MODEL_TRIES
-        sampler = _sampler(search, _seed(seed, arm, number, attempt), random)
+        # The seeds of the first search are those of a study that has only one.
+        repeat = ("search", search_number) if search_number else ()
+        sampler = _sampler(search, _seed(seed, arm, number, attempt, *repeat), random)
         configuration = _ask(sampler, space, runs, metric, start if attempt == 0 else None)
         if not space.accepts(configuration):
             continue

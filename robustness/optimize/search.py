@@ -3,6 +3,10 @@
 A proposal is written to the store before it runs, so a search that was killed first finishes the runs that it had
 proposed and then proposes further ones. One executor serves all arms, which propose in turn; with as many workers as
 arms, a proposal usually knows the results of all earlier runs of its arm.
+
+With `finals.searches`, the whole search is repeated, one search after another. Each has its own seeds for proposals
+and, through the numbers of its configurations, its own random streams for training; the first is the same as if it were
+the only one.
 """
 
 from __future__ import annotations
@@ -22,10 +26,10 @@ from robustness.space.options import Scalar
 from robustness.store.study_store import StudyStore
 from robustness.study.sections import Search
 from robustness.study.study import Study
-from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
 from robustness.sweep.plan import Plan
 from robustness.sweep.recording import Recorder, checkpoint_folder, with_checkpoint
 from robustness.sweep.sweep import terms_of
+from robustness.sweep.trial_judge import TrialJudge
 from robustness.trial import ENDED, EpochResult, Stage, Trial, TrialKey
 
 NOTHING = Plan("", (), (), None, None)
@@ -68,22 +72,23 @@ def search(
     watcher: SearchWatcher | None = None,
     stop: Callable[[], bool] = never,
     starts: Mapping[str, Sequence[Mapping[str, Scalar]]] | None = None,
+    search_number: int = 0,
 ) -> dict[str, list[SearchRun]]:
-    """Run the remaining runs of each arm and return all runs by arm.
+    """Run the remaining runs of each arm in one search, counted from 0, and return all its runs by arm.
 
     The caller holds the study's lock. `starts` are the configurations of each arm's first runs. Raises StoreError if
     the store can no longer be written; saved results remain.
     """
     study = as_searched(study)
-    with open_mirror(store.url, study.name, study.outcomes.metric) as mirror:
-        state = _Search(study, store, mirror, starts or {})
+    with open_mirror(store.url, study.name, study.outcomes.metric, search_number) as mirror:
+        state = _Search(study, store, mirror, starts or {}, search_number)
         folder = checkpoint_folder(study, store)
-        judge = Judge.of(study.document(), store.note(UNTRAINED_NOTE))
-        recorder = Recorder(study, judge, folder)
+        recorder = Recorder(study, TrialJudge.of(store, study.document()), folder)
         with store.writer() as writer:
             recorder.writer = writer
             trials = (with_checkpoint(trial, folder) for trial in state.trials())
-            executor.run(trials, _SearchRecorder(recorder, state, watcher), terms_of(study), stop)
+            observer = _SearchRecorder(recorder, state, watcher)
+            executor.run(trials, observer, terms_of(study), recorder.watching(stop))
         state.update_mirror()
         if folder is not None:
             with suppress(OSError):
@@ -91,14 +96,14 @@ def search(
         return state.runs
 
 
-def runs_in(study: Study, store: StudyStore) -> dict[str, list[SearchRun]]:
-    """The stored runs of each searched arm, ordered by number."""
+def runs_in(study: Study, store: StudyStore, search_number: int = 0) -> dict[str, list[SearchRun]]:
+    """The stored runs of each searched arm in one search, counted from 0, ordered by number."""
     by_arm: dict[str, list[SearchRun]] = {label: [] for label in searched_arms(study)}
     configurations = store.configurations()
     prunes = search_of(study).pruning is not None
     values = store.values(study.objective) if prunes else {}
     for key, status, metric, stage, run in store.results():
-        if stage == "search" and run is not None and key.arm in by_arm:
+        if stage == "search" and run is not None and key.arm in by_arm and key.search == search_number:
             score = None if metric is None or math.isnan(metric) else metric
             curve = values.get(key, {}) if status in ENDED else {}
             by_arm[key.arm].append(SearchRun(run, configurations[key.configuration], status, score, curve))
@@ -114,16 +119,21 @@ class _Search:
         store: StudyStore,
         mirror: OptunaMirror,
         starts: Mapping[str, Sequence[Mapping[str, Scalar]]],
+        search_number: int,
     ) -> None:
         self._study = study
         self._store = store
         self._mirror = mirror
         self._starts = starts
-        self.runs = runs_in(study, store)
+        self._search_number = search_number
+        self.runs = runs_in(study, store, search_number)
         self._numbers = {
             trial.key: trial.run
             for trial in store.results()
-            if trial.stage == "search" and trial.run is not None and trial.key.arm in self.runs
+            if trial.stage == "search"
+            and trial.run is not None
+            and trial.key.arm in self.runs
+            and trial.key.search == search_number
         }
         """The run, from 0, of each trial."""
         self.update_mirror()
@@ -143,9 +153,9 @@ class _Search:
         starts = self._starts.get(arm, ())
         start = starts[len(runs)] if len(runs) < len(starts) else None
         metric, seed = self._study.outcomes.metric, self._study.seed
-        configuration = propose(search_of(self._study), space, seed, arm, runs, metric, start)
+        configuration = propose(search_of(self._study), space, seed, arm, runs, metric, start, self._search_number)
         run = SearchRun(len(runs), configuration)
-        trial = self._trial(TrialKey(self._store.next_configuration(), arm), run)
+        trial = self._trial(TrialKey(self._store.next_configuration(self._search_number), arm), run)
         self._store.add([trial])
         self._numbers[trial.key] = run.number
         runs.append(run)

@@ -1,6 +1,7 @@
 """Warm starts: the first configurations of a search are the best ones of another study.
 
-Only their parameters are taken, not their scores, which another network or number of epochs may have produced.
+Only their parameters are taken, not their scores, which another network or number of epochs may have produced. Every
+search of the study starts from the same ones.
 """
 
 from __future__ import annotations

@@ -12,9 +12,12 @@ import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from robustness.errors import SearchSpaceError, shown, unknown_name
+
+Evaluate: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 MAX_LENGTH = 1000
 MAX_DEPTH = 40
@@ -42,12 +45,13 @@ class Condition:
 
     text: str
     names: frozenset[str]
-    _tree: ast.expr
+    terms: int
+    """Expressions in it: a measure of the time that it takes."""
 
     def holds(self, configuration: Mapping[str, Any]) -> bool:
         """Whether a configuration satisfies the condition; raises SearchSpaceError if it cannot be evaluated."""
         try:
-            result = _evaluate(self._tree, configuration)
+            result = _compiled(self.text)(configuration)
             if not isinstance(result, bool):
                 raise _EvaluationError(f"evaluates to {shown(result)}, which is neither true nor false")
         except (_EvaluationError, ArithmeticError, TypeError) as problem:
@@ -79,7 +83,7 @@ def read_condition(text: object, names: Iterable[str], values: Iterable[object] 
     for name in sorted(used - known):
         quoted = f" (write a choice in quotes: '{name}')" if name in set(values) else ""
         raise SearchSpaceError(f"where: {shown(text)}: {unknown_name('option', name, known)}{quoted}")
-    return Condition(text.strip(), frozenset(used), tree)
+    return Condition(text.strip(), frozenset(used), sum(isinstance(node, ast.expr) for node in ast.walk(tree)))
 
 
 def _names(tree: ast.expr, text: str) -> list[ast.Name]:
@@ -124,48 +128,75 @@ def _parts(op: ast.cmpop, right: ast.expr) -> list[ast.expr]:
     return right.elts
 
 
-def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> Evaluate:
+    """The function of a condition that was checked before; a large space evaluates it a million times."""
+    return _compile(ast.parse(text, mode="eval").body)
+
+
+def _compile(node: ast.expr) -> Evaluate:
     match node:
         case ast.Constant(value=value):
-            return value
+            return lambda _: value
         case ast.Name(id=name):
-            if name in values:
-                return values[name]
-            if name in _CONSTANTS:
-                return _CONSTANTS[name]
-            raise _EvaluationError(f"refers to {name!r}, which is not set (guard it with `or` or `and`)")
+            return lambda values: values[name] if name in values else _constant(name)
         case ast.BinOp(left=left, op=op, right=right):
-            return _ARITHMETIC[type(op)](_number(_evaluate(left, values)), _number(_evaluate(right, values)))
+            calculate, first, second = _ARITHMETIC[type(op)], _compile(left), _compile(right)
+            return lambda values: calculate(_number(first(values)), _number(second(values)))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _boolean(_evaluate(operand, values))
+            inner = _compile(operand)
+            return lambda values: not _boolean(inner(values))
         case ast.UnaryOp(op=op, operand=operand):
-            number = _number(_evaluate(operand, values))
-            return -number if isinstance(op, ast.USub) else number
+            inner, sign = _compile(operand), -1 if isinstance(op, ast.USub) else 1
+            return lambda values: sign * _number(inner(values))
         case ast.BoolOp(op=op, values=parts):
-            decisive = isinstance(op, ast.Or)
-            return decisive if any(_boolean(_evaluate(part, values)) is decisive for part in parts) else not decisive
+            functions, decisive = [_compile(part) for part in parts], isinstance(op, ast.Or)
+            return lambda values: any(_boolean(part(values)) is decisive for part in functions) is decisive
         case ast.Compare(left=left, ops=ops, comparators=rights):
-            return _compare(_evaluate(left, values), ops, rights, values)
+            return _compile_comparison(left, ops, rights)
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            return [_evaluate(element, values) for element in elements]
-    raise _EvaluationError("cannot be evaluated")
+            functions = [_compile(element) for element in elements]
+            return lambda values: [element(values) for element in functions]
+    raise SearchSpaceError(f"where: {ast.unparse(node)!r} cannot be evaluated")
 
 
-def _compare(left: Any, ops: list[ast.cmpop], rights: list[ast.expr], values: Mapping[str, Any]) -> bool:
-    for op, node in zip(ops, rights, strict=True):
-        right = _evaluate(node, values)
-        if type(op) in _ORDER:
-            if isinstance(left, str) is not isinstance(right, str) or None in (left, right):
+def _constant(name: str) -> bool:
+    if name in _CONSTANTS:
+        return _CONSTANTS[name]
+    raise _EvaluationError(f"refers to {name!r}, which is not set (guard it with `or` or `and`)")
+
+
+def _compile_comparison(left: ast.expr, ops: list[ast.cmpop], rights: list[ast.expr]) -> Evaluate:
+    first = _compile(left)
+    steps = [(_comparison(op), _compile(right)) for op, right in zip(ops, rights, strict=True)]
+
+    def compare(values: Mapping[str, Any]) -> bool:
+        before = first(values)
+        for holds, function in steps:
+            value = function(values)
+            if not holds(before, value):
+                return False
+            before = value
+        return True
+
+    return compare
+
+
+def _comparison(op: ast.cmpop) -> Callable[[Any, Any], bool]:
+    if type(op) in _ORDER:
+        order = _ORDER[type(op)]
+
+        def ordered(left: Any, right: Any) -> bool:
+            if isinstance(left, str) is not isinstance(right, str) or left is None or right is None:
                 raise _EvaluationError(f"compares {shown(left)} with {shown(right)}")
-            holds = _ORDER[type(op)](left, right)
-        elif isinstance(op, (ast.In, ast.NotIn)):
-            holds = (left in right) is isinstance(op, ast.In)
-        else:
-            holds = (left == right) is isinstance(op, ast.Eq)
-        if not holds:
-            return False
-        left = right
-    return True
+            return order(left, right)
+
+        return ordered
+    if isinstance(op, (ast.In, ast.NotIn)):
+        wanted = isinstance(op, ast.In)
+        return lambda left, right: (left in right) is wanted
+    equal = isinstance(op, ast.Eq)
+    return lambda left, right: (left == right) is equal
 
 
 def _number(value: Any) -> Any:

@@ -89,6 +89,14 @@ class Options:
             *(option.names() for _, option in self.items if isinstance(option, Branches))
         )
 
+    def above(self, name: str) -> set[str]:
+        """Names of the choices under which an option lies."""
+        above: set[str] = set()
+        for choice, option in self.items:
+            if isinstance(option, Branches) and name in option.names():
+                above |= {choice}.union(*(below.above(name) for _, below in option.branches))
+        return above
+
     def size(self) -> int | None:
         """Number of configurations; None if a range makes the space continuous."""
         sizes = [_size(option) for _, option in self.items]
@@ -130,11 +138,12 @@ class Options:
         pools = [list(_fragments(name, option, names)) for name, option in self.items]
         for parts in itertools.product(*pools):
             values: dict[str, Scalar] = {}
+            weight, multiplicity = 1.0, 1
             for part in parts:
                 values.update(part.values)
-            yield Fragment(
-                values, math.prod(part.weight for part in parts), math.prod(part.multiplicity for part in parts)
-            )
+                weight *= part.weight
+                multiplicity *= part.multiplicity
+            yield Fragment(values, weight, multiplicity)
 
     def projected_size(self, names: Collection[str]) -> int | None:
         """Number of fragments in `fragments(names)`; None if one of these options is continuous."""

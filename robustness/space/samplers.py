@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,6 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from robustness.errors import SearchSpaceError, unknown_name
+from robustness.guards.limits import check
 from robustness.space.options import Options, Scalar
 from robustness.space.space import LISTABLE, Configuration, Space
 
@@ -41,10 +43,7 @@ class Sampler:
     Called with the options, the key, the condition, and how many consecutive rejected draws end the sequence.
     """
     without_replacement: bool
-    """Whether configurations from a finite space are a random sample without replacement, or all of it.
-
-    The standard errors may then use the finite-population correction.
-    """
+    """Whether configurations from a finite space are a random sample without replacement, or all of it."""
     exhaustive: bool = False
     """Whether it enumerates the space, which must then be finite, and needs no number of configurations."""
 
@@ -97,6 +96,7 @@ def _check_listable(space: Space) -> None:
 
 def _combinations(options: Options, names: Sequence[str]) -> list[dict[str, Scalar]]:
     """All combinations of the choices of the named options; a single empty one if no options are named."""
+    check("space_strata", math.prod(len(options.levels(name)) for name in names), ", ".join(names), SearchSpaceError)
     return [dict(zip(names, levels, strict=True)) for levels in itertools.product(*map(options.levels, names))]
 
 

@@ -24,6 +24,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from robustness.errors import SearchSpaceError, shown, unknown_name
+from robustness.guards.limits import check
 from robustness.space.conditions import Condition, read_condition
 from robustness.space.options import Branches, Choices, Constant, Fragment, Option, Options, Range, Scalar
 
@@ -31,6 +32,8 @@ LISTABLE = 100_000
 """A finite space up to this size is listed in full, so that draws never repeat."""
 COUNTABLE = 1_000_000
 """Up to this many combinations of the options in `where` are tried to count the configurations it allows."""
+MOST_WORK = 20_000_000
+"""Up to this many terms of conditions are evaluated for that, which takes seconds."""
 SETTINGS = ("where", "stratify", "cross")
 RANGE_KEYS = ("low", "high", "scale", "integer")
 
@@ -60,9 +63,27 @@ class Space:
 
     @cached_property
     def _allowed(self) -> int | None:
-        if self.size() is None or not self.conditions:
-            return self.size()
-        accepted = self._accepted(self.options)
+        return self._count(self.options)
+
+    def stratum_sizes(self) -> list[tuple[Configuration, int]] | None:
+        """The choices of each stratum with the number of its configurations that satisfy the conditions.
+
+        None without `stratify`, and where the configurations cannot be counted; a stratum without any is left out.
+        """
+        if not self.stratify:
+            return None
+        pools = [self.options.levels(name) for name in self.stratify]
+        strata = [dict(zip(self.stratify, choices, strict=True)) for choices in itertools.product(*pools)]
+        sizes = [self._count(self.options.fixed(choices)) for choices in strata]
+        if any(size is None for size in sizes):
+            return None
+        return [(choices, size) for choices, size in zip(strata, sizes, strict=True) if size]
+
+    def _count(self, options: Options) -> int | None:
+        size = options.size()
+        if size is None or not self.conditions:
+            return size
+        accepted = self._accepted(options)
         return None if accepted is None else sum(part.multiplicity for part in accepted)
 
     def possible(self, options: Options) -> bool:
@@ -74,9 +95,20 @@ class Space:
         """Combinations of the options in the conditions that satisfy them; None if there are too many to try."""
         names = frozenset(itertools.chain.from_iterable(condition.names for condition in self.conditions))
         parts = options.projected_size(names)
-        if parts is None or parts > COUNTABLE:
+        work = None if parts is None else parts * sum(condition.terms for condition in self.conditions)
+        if parts is None or work is None or parts > COUNTABLE or work > MOST_WORK:
             return None
         return (part for part in options.fragments(names) if self.accepts(part.values))
+
+    def depends_on(self, name: str) -> set[str]:
+        """Names of the options on which the distribution of an option depends by design.
+
+        These are the choices under which it lies, the options that a condition mentions together with it, and the
+        stratified ones. Options under its own choices are part of its effect and never among them.
+        """
+        together = (condition.names for condition in self.conditions if name in condition.names)
+        others = self.options.above(name).union(self.stratify, *together)
+        return {other for other in others if other != name and name not in self.options.above(other)}
 
     def accepts(self, configuration: Mapping[str, Any]) -> bool:
         """Whether a configuration satisfies every condition."""
@@ -111,6 +143,7 @@ def _read(data: object) -> Space:
         raise SearchSpaceError("the search space has no options")
     order: dict[str, None] = {}
     tree = _read_options(options, "", order)
+    check("space_options", len(order), "the search space", SearchSpaceError)
     conditions = data.get("where")
     texts = conditions if isinstance(conditions, list) else [] if "where" not in data else [conditions]
     values = list(_choices_in(tree))
@@ -161,6 +194,7 @@ def _read_option(entry: object, path: str, order: dict[str, None]) -> Option:
         return Constant(_scalar(entry, path))
     if not entry:
         raise SearchSpaceError(f"{path}: has neither choices nor a range")
+    check("space_choices", len(entry), path, SearchSpaceError)
     if any(key in entry and not isinstance(entry[key], Mapping) for key in ("low", "high")):
         return _read_range(entry, path)
     branches: list[tuple[str, Options]] = []
@@ -177,10 +211,13 @@ def _read_option(entry: object, path: str, order: dict[str, None]) -> Option:
 def _read_choices(values: Sequence[object], path: str) -> Choices:
     if not values:
         raise SearchSpaceError(f"{path}: the list of choices is empty")
+    check("space_choices", len(values), path, SearchSpaceError)
     scalars = tuple(_scalar(value, path) for value in values)
-    for position, value in enumerate(scalars):
-        if value in scalars[:position]:
+    seen: set[Scalar] = set()
+    for value in scalars:
+        if value in seen:
             raise SearchSpaceError(f"{path}: the choice {shown(value)} appears twice")
+        seen.add(value)
     return Choices(scalars)
 
 

@@ -4,7 +4,9 @@ The expected maximum of n out of N trials drawn without replacement (Dodge et al
 
     sum_i x_(i) C(i - 1, n - 1) / C(N, n) = sum_i x_(i) (R_n(i) - R_n(i - 1)),    R_n(c) = C(c, n) / C(N, n),
 
-with x in ascending order. It is defined only for n <= N, and near N it depends on the few best trials.
+with x in ascending order. It is defined only for n <= N, and near N it depends on the few best trials. Its band is a
+percentile bootstrap over configurations, at each n on its own. No resample has a better trial than the sample, so the
+band is too narrow upwards for few configurations and near N.
 """
 
 from __future__ import annotations

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from scipy.optimize import brentq
 
-from robustness.statistics.proportions import (
-    LEVEL,
-    NO_OBSERVATIONS,
-    WHOLE_SPACE,
-    Interval,
-    effective_number,
-    mean_interval,
-)
+from robustness.statistics.clusters import configuration_means, effective_number
+from robustness.statistics.proportions import Interval
+from robustness.statistics.score_test import score_interval, score_p
 
 MONTE_CARLO = 100_000
 """Random sign assignments where the sign-flip test cannot be exact."""
@@ -58,48 +51,37 @@ def worst_mcnemar(first: int, second: int, pairs: int) -> float:
     return max(mcnemar(first - both, second - both) for both in overlaps)
 
 
-def paired_difference(table: Table, population: int | None = None, level: float = LEVEL) -> Interval:
-    """Tango's score interval for the difference of two paired proportions, first minus second.
+@dataclass(frozen=True)
+class PairedTest:
+    """The difference of two paired fractions, first minus second, with its interval and tests."""
 
-    The score of a difference d is (b - c - n d) / sqrt(n (2 q + d (1 - d))), where q is the maximum-likelihood share of
-    pairs in which only the second has the outcome, given d; the interval contains every d with a score within +- z.
-    The counts of a finite space are scaled up as in `proportions`.
+    difference: float
+    interval: Interval
+    p_value: float
+    """Of the score test that the interval inverts."""
+    p_exact: float
+    """Of the sign-flip test over configurations; with one pair for each, that is McNemar's exact test."""
+    effective: float
+    """The number of independent pairs that these are worth."""
+
+
+def paired_test(first: ArrayLike, second: ArrayLike, owners: ArrayLike) -> PairedTest:
+    """Compare an outcome, 0 or 1, of two arms in pairs [p] of the configurations `owners` [p].
+
+    The unit is the configuration: the difference is the mean over configurations, and Tango's interval and test take
+    the shares of discordant pairs for those of the effective number of pairs (`clusters`). Needs at least one pair.
     """
-    n = table.pairs
-    if n == 0:
-        return NO_OBSERVATIONS
-    b, c = float(table.only_first), float(table.only_second)
-    difference = (b - c) / n
-    scale = effective_number(n, population) / n
-    if math.isinf(scale):
-        return Interval(difference, difference, WHOLE_SPACE)
-    z = float(stats.norm.ppf((1 + level) / 2))
-
-    def score(d: float) -> float:
-        numerator = (b - c) - n * d
-        variance = n * (2 * _likely_second(b, c, n, d) + d * (1 - d))
-        if variance <= 1e-12:
-            return 0.0 if abs(numerator) < 1e-9 else math.copysign(math.inf, numerator)
-        return math.sqrt(scale) * numerator / math.sqrt(variance)
-
-    low = -1.0 if score(-1.0) <= z else _root(lambda d: score(d) - z, -1.0, difference)
-    high = 1.0 if score(1.0) >= -z else _root(lambda d: score(d) + z, difference, 1.0)
-    return Interval(low, high, "Tango")
-
-
-def _likely_second(b: float, c: float, n: int, d: float) -> float:
-    """Maximum-likelihood share of pairs in which only the second has the outcome, given the difference d."""
-    first = -b - c + (2 * n - b + c) * d
-    return max(0.0, (math.sqrt(max(0.0, first * first + 8 * n * c * d * (1 - d))) - first) / (4 * n))
-
-
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    def bounded(d: float) -> float:
-        return float(np.clip(function(d), -1e6, 1e6))
-
-    if bounded(low) * bounded(high) > 0:
-        return low if abs(bounded(low)) < abs(bounded(high)) else high
-    return float(brentq(bounded, low, high, xtol=1e-12))
+    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    only_first, only_second = (float(configuration_means(only, owners).mean()) for only in (a & ~b, b & ~a))
+    differences = configuration_means(a.astype(float) - b.astype(float), owners)
+    n = effective_number(a.astype(float) - b.astype(float), owners)
+    return PairedTest(
+        float(differences.mean()),
+        score_interval(n * only_first, n * only_second, n),
+        score_p(n * only_first, n * only_second, n),
+        sign_flip(differences),
+        n,
+    )
 
 
 def sign_flip(differences: ArrayLike, seed: int = 0) -> float:
@@ -152,19 +134,6 @@ def _exact_sign_flip(values: NDArray[np.int64]) -> float:
     observed = abs(int(values.sum()))
     sums = np.arange(-total, total + 1)
     return float(min(1.0, distribution[np.abs(sums) >= observed].sum()))
-
-
-def replicated_difference(differences: ArrayLike, population: int | None = None) -> Interval:
-    """Cluster bootstrap interval of the mean difference, with one difference per configuration.
-
-    If all configurations agree the bootstrap would have zero width, so the interval is that of as many pairs.
-    """
-    sample: NDArray[np.float64] = np.asarray(differences, dtype=float)
-    n = len(sample)
-    for same, table in ((0, Table(0, 0, 0, n)), (1, Table(0, n, 0, 0)), (-1, Table(0, 0, n, 0))):
-        if n and np.all(sample == same):
-            return paired_difference(table, population)
-    return mean_interval(sample, population)
 
 
 def wilcoxon(differences: ArrayLike) -> float:

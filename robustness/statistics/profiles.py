@@ -2,7 +2,8 @@
 
 A profile is the mean of `above` [configurations, thresholds], the share of a configuration's replicates above each
 threshold. Its band is simultaneous: the profile +- the 95 % quantile of the largest deviation over all thresholds of a
-bootstrap sample of configurations. With fewer than ten configurations it is the Dvoretzky-Kiefer-Wolfowitz bound.
+bootstrap sample of configurations. With fewer than 30 configurations, or where all of them agree, it is the
+Dvoretzky-Kiefer-Wolfowitz bound, which holds for any number.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robustness.statistics.proportions import DRAWS, LEVEL, effective_number, resampling
+from robustness.statistics.proportions import DRAWS, LEVEL, resampling
 
-FEW = 10
+FEW = 30
 """Minimum number of configurations for the bootstrap band."""
 MOST_WEIGHTS = 20_000_000
 """Maximum number of bootstrap weights in memory at once."""
@@ -46,23 +47,19 @@ def area(scores: ArrayLike, low: float, high: float) -> NDArray[np.float64]:
     return (clipped - low) / (high - low)
 
 
-def profile_band(
-    shares: NDArray[np.float64], population: int | None = None, lowest: float = 0.0, draws: int = DRAWS, seed: int = 0
-) -> Band:
+def profile_band(shares: NDArray[np.float64], lowest: float = 0.0, draws: int = DRAWS, seed: int = 0) -> Band:
     """Mean of shares [configurations, thresholds] with its simultaneous band, clipped to `lowest` and 1.
 
     For the difference of two arms, shares are differences and `lowest` is -1.
     """
-    n = len(shares)
     middle = shares.mean(axis=0)
     width = _width(shares, middle, draws, seed, spread=1 - lowest)
-    width *= 0.0 if math.isinf(effective_number(n, population)) else math.sqrt(n / effective_number(n, population))
     return Band(middle, np.maximum(middle - width, lowest), np.minimum(middle + width, 1.0))
 
 
 def _width(shares: NDArray[np.float64], middle: NDArray[np.float64], draws: int, seed: int, spread: float) -> float:
     n = len(shares)
-    if n < FEW:
+    if n < FEW or not np.ptp(shares, axis=0).any():
         return spread * math.sqrt(math.log(2 / (1 - LEVEL)) / (2 * n))
     largest = []
     rounds = math.ceil(draws * n / MOST_WEIGHTS)

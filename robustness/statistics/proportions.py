@@ -1,19 +1,20 @@
-"""Confidence intervals of proportions: Wilson's interval, and a cluster bootstrap for replicated configurations.
+"""Confidence intervals of proportions: Wilson's, at the number of independent trials that replicates are worth.
 
-The unit is the configuration. `values` has one number for each: 0 or 1, or the share of its replicates. If n of the N
-configurations of a finite space were drawn without replacement, the variance is (N - n) / (N - 1) times that for an
-infinite space, so n (N - 1) / (N - n) replaces n. With n = N there is no sampling error.
+The unit is the configuration. Intervals describe the process that draws configurations and seeds: they are the same
+whether the configurations are few or many of a finite space, since another seed could change the outcome of each.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import ndtri
+
+from robustness.statistics.clusters import configuration_means, effective_number
 
 LEVEL = 0.95
 DRAWS = 2000
@@ -22,24 +23,31 @@ DRAWS = 2000
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval and its method; NaN bounds if there are no observations."""
+    """A confidence interval and its method; NaN bounds where there is none, and then `method` says why."""
 
     low: float
     high: float
     method: str
 
+    @staticmethod
+    def none(why: str) -> Interval:
+        return Interval(math.nan, math.nan, f"none: {why}")
 
-NO_OBSERVATIONS = Interval(math.nan, math.nan, "none: no observations")
-WHOLE_SPACE = "none: the whole space was run"
+
+NO_OBSERVATIONS = Interval.none("no observations")
 
 
-def effective_number(n: int, population: int | None) -> float:
-    """Size of an equally precise sample from an infinite space: n (N - 1) / (N - n); infinite if n = N."""
-    if population is None:
-        return float(n)
-    if population <= n:
-        return math.inf
-    return n * (population - 1) / (population - n)
+def agreeing(interval: Interval, estimate: float, p_value: float, level: float = LEVEL) -> Interval:
+    """Return the interval, which leaves out 0 exactly when the p-value of its own test is below 1 - level.
+
+    In exact arithmetic it does so already; this keeps rounding errors from parting the two where an end is at 0.
+    """
+    if p_value >= round(1 - level, 12):
+        return replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
+    least = math.ulp(0.0)
+    if estimate > 0:
+        return replace(interval, low=max(interval.low, least))
+    return replace(interval, high=min(interval.high, -least))
 
 
 def wilson(fraction: float, n: float, level: float = LEVEL) -> Interval:
@@ -49,15 +57,23 @@ def wilson(fraction: float, n: float, level: float = LEVEL) -> Interval:
     """
     if n == 0 or math.isnan(fraction):
         return NO_OBSERVATIONS
-    if math.isinf(n):
-        return Interval(fraction, fraction, WHOLE_SPACE)
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(ndtri((1 + level) / 2))
     centre = (fraction + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(fraction * (1 - fraction) / n + z * z / (4 * n * n))
+    half = z / (1 + z * z / n) * math.sqrt(max(0.0, fraction * (1 - fraction)) / n + z * z / (4 * n * n))
     # At 0 and 1 rounding would keep the formula from reaching the bound.
     low = 0.0 if fraction == 0 else max(0.0, centre - half)
     high = 1.0 if fraction == 1 else min(1.0, centre + half)
     return Interval(low, high, "Wilson")
+
+
+def fraction_interval(values: ArrayLike, owners: ArrayLike) -> Interval:
+    """Interval of the mean over configurations of outcomes [trials], 0 or 1, of the configurations `owners` [trials].
+
+    It is Wilson's at the effective number of trials (`clusters`), which with one trial per configuration is theirs.
+    """
+    if not len(np.asarray(values)):
+        return NO_OBSERVATIONS
+    return wilson(float(configuration_means(values, owners).mean()), effective_number(values, owners))
 
 
 @lru_cache(maxsize=8)
@@ -72,40 +88,3 @@ def resampling(n: int, draws: int = DRAWS, seed: int = 0) -> NDArray[np.float64]
         weights[draw] = np.bincount(rng.integers(n, size=n), minlength=n)
     weights.setflags(write=False)
     return weights
-
-
-def percentiles(estimate: float, samples: ArrayLike, n: int, population: int | None, level: float = LEVEL) -> Interval:
-    """Percentile interval of bootstrap samples, shrunk by the finite-population correction."""
-    shrink = math.sqrt(n / effective_number(n, population)) if n else 0.0
-    if shrink == 0:
-        return Interval(estimate, estimate, WHOLE_SPACE)
-    tail = (1 - level) / 2
-    low, high = np.quantile(np.asarray(samples, dtype=float), [tail, 1 - tail])
-    return Interval(
-        estimate + shrink * (float(low) - estimate), estimate + shrink * (float(high) - estimate), "cluster bootstrap"
-    )
-
-
-def mean_interval(
-    values: ArrayLike, population: int | None = None, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
-) -> Interval:
-    """Bootstrap interval of the mean of values [n], one per configuration."""
-    sample: NDArray[np.float64] = np.asarray(values, dtype=float)
-    n = len(sample)
-    if n == 0:
-        return NO_OBSERVATIONS
-    samples = resampling(n, draws, seed) @ sample / n
-    return percentiles(float(sample.mean()), samples, n, population, level)
-
-
-def fraction_interval(values: ArrayLike, replicated: bool, population: int | None = None) -> Interval:
-    """Interval of a proportion from values [n]: Wilson's for one trial per configuration, else the cluster bootstrap.
-
-    If all configurations agree the bootstrap would have zero width, so Wilson's interval is used.
-    """
-    sample: NDArray[np.float64] = np.asarray(values, dtype=float)
-    if len(sample) == 0:
-        return NO_OBSERVATIONS
-    if replicated and 0 < sample.mean() < 1:
-        return mean_interval(sample, population)
-    return wilson(float(sample.mean()), effective_number(len(sample), population))

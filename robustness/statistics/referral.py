@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
-from robustness.statistics.proportions import LEVEL, resampling
+from robustness.statistics.proportions import resampling
 
 CHUNK = 2_000_000
 """Number of weights processed at a time, which bounds memory."""
@@ -90,49 +89,3 @@ class _Ranking:
         pairs = above.sum(axis=0) * below.sum(axis=0)
         aucs: NDArray[np.float64] = np.divide(wins, pairs, out=np.full(len(pairs), math.nan), where=pairs > 0)
         return aucs
-
-
-def between(values: ArrayLike) -> float:
-    """Between-model standard error of a mean over models, sd / sqrt(models); NaN for fewer than two."""
-    sample: NDArray[np.float64] = np.asarray(values, dtype=float)
-    return float(sample.std(ddof=1) / math.sqrt(len(sample))) if len(sample) > 1 else math.nan
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Difference of two means over models, with its confidence interval and p-value."""
-
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    pictures_error: float
-    """Standard error over resamples of patients, with the models fixed."""
-    models_error: float
-    """Between-model standard error; NaN if an arm has only one model."""
-
-
-def difference_of_means(
-    first: Sequence[float], second: Sequence[float], resampled: ArrayLike, level: float = LEVEL
-) -> Difference:
-    """Mean of the first arm's models minus that of the second's, treating both images and models as random.
-
-    The variance is that of `resampled`, the differences of means over resamples of patients, plus s^2 / r for the r
-    models of each arm; the interval is Student's t with Welch-Satterthwaite degrees of freedom, taking the variance of
-    the resamples as known. An arm with a single model contributes no between-model variance, which is unknown.
-    """
-    samples: NDArray[np.float64] = np.asarray(resampled, dtype=float)
-    samples = samples[np.isfinite(samples)]
-    difference = float(np.mean(first) - np.mean(second))
-    images = float(samples.std(ddof=1)) if len(samples) > 1 else math.nan
-    parts = [(between(arm) ** 2, len(arm) - 1) for arm in (first, second) if len(arm) > 1]
-    models = math.sqrt(sum(part for part, _ in parts)) if len(parts) == 2 else math.nan
-    variance = images**2 + sum(part for part, _ in parts)
-    if not math.isfinite(difference + variance) or variance <= 0:
-        return Difference(difference, math.nan, math.nan, math.nan, images, models)
-    denominator = sum(part**2 / freedom for part, freedom in parts)
-    freedom = variance**2 / denominator if denominator > 0 else math.inf
-    error = math.sqrt(variance)
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    p_value = 2 * float(stats.t.sf(abs(difference) / error, freedom))
-    return Difference(difference, difference - half, difference + half, p_value, images, models)

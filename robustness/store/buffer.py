@@ -1,82 +1,74 @@
-"""Results that are not in the database yet, and the file to which they are written in a long outage.
+"""Results that are not in the database yet.
 
 The records of a trial can be written in the order started, epochs, ended: a restart removes its earlier epochs.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeAlias
 
-from robustness.errors import StoreError
-from robustness.files import replacing
-from robustness.store import encoding
 from robustness.trial import TrialKey
 
 Record: TypeAlias = dict[str, Any]
 
 
 @dataclass
-class Buffer:
-    """Records by trial: `{"attempt", "worker", "device", "time"}` of its start, `{"epoch", "pretraining",
-    "seconds", "measures", "curves"}` of each epoch, `{"status", "metric", "metric_epoch", "error", "seconds", "time"}`
-    of its end."""
+class TrialRecords:
+    """The records of one trial."""
 
-    started: dict[TrialKey, Record] = field(default_factory=dict)
-    epochs: dict[tuple[TrialKey, int], Record] = field(default_factory=dict)
-    ended: dict[TrialKey, Record] = field(default_factory=dict)
+    started: Record | None = None
+    """`{"attempt", "worker", "device", "time"}` of its start."""
+    epochs: dict[int, Record] = field(default_factory=dict)
+    """`{"epoch", "pretraining", "seconds", "measures", "curves"}` of each epoch, by its number."""
+    ended: Record | None = None
+    """`{"status", "metric", "metric_epoch", "error", "seconds", "time", "checksum"}` of its end."""
 
     def __len__(self) -> int:
-        return len(self.started) + len(self.epochs) + len(self.ended)
+        return (self.started is not None) + len(self.epochs) + (self.ended is not None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all records of an attempt, so that they need nothing of what is in the database."""
+        return self.started is not None and self.ended is not None
+
+
+class Buffer:
+    """Records by trial."""
+
+    def __init__(self) -> None:
+        self._trials: dict[TrialKey, TrialRecords] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def trials(self) -> Iterator[tuple[TrialKey, TrialRecords]]:
+        """Each trial with its records."""
+        yield from self._trials.items()
 
     def start(self, key: TrialKey, record: Record) -> None:
         """A trial starts or restarts; its earlier epochs are discarded."""
-        self.epochs = {of: epoch for of, epoch in self.epochs.items() if of[0] != key}
-        self.started[key] = record
+        records = self._of(key)
+        self.put(key, TrialRecords(record, {}, records.ended))
 
     def epoch(self, key: TrialKey, record: Record) -> None:
-        self.epochs[key, record["epoch"]] = record
+        epochs = self._of(key).epochs
+        self._count += record["epoch"] not in epochs
+        epochs[record["epoch"]] = record
 
     def end(self, key: TrialKey, record: Record) -> None:
         """A trial ends; only the first end counts."""
-        self.ended.setdefault(key, record)
+        records = self._of(key)
+        if records.ended is None:
+            records.ended = record
+            self._count += 1
 
-    def lines(self) -> Iterator[Record]:
-        """Every record with its kind and trial, in the order that `of_lines` expects."""
-        yield from ({"kind": "started", "trial": key, **record} for key, record in self.started.items())
-        yield from ({"kind": "epoch", "trial": key, **record} for (key, _), record in self.epochs.items())
-        yield from ({"kind": "ended", "trial": key, **record} for key, record in self.ended.items())
+    def put(self, key: TrialKey, records: TrialRecords) -> None:
+        """Replace all records of a trial."""
+        self._count += len(records) - len(self._trials.get(key, ()))
+        self._trials[key] = records
 
-    @staticmethod
-    def of_lines(lines: Iterable[Record]) -> Buffer:
-        buffer = Buffer()
-        add = {"started": buffer.start, "epoch": buffer.epoch, "ended": buffer.end}
-        for line in lines:
-            configuration, arm, replicate = line.pop("trial")
-            add[line.pop("kind")](TrialKey(int(configuration), str(arm), int(replicate)), line)
-        return buffer
-
-
-def write_spill(path: Path, head: Record, buffer: Buffer) -> None:
-    """Write `head` and the buffer as JSON lines; if that fails, an existing file remains as it was."""
-    with replacing(path, "w", encoding="utf-8") as file:
-        for line in (head, *buffer.lines()):
-            file.write(encoding.dumps(line) + "\n")
-
-
-def read_spill(path: Path, head: Record) -> Buffer:
-    """The buffer from a file of `write_spill`; raises StoreError if it is damaged or of another study."""
-    try:
-        first, *lines = [encoding.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        if first != head:
-            raise StoreError(
-                f"{str(path)!r} contains unsaved results of another study called {head['study']!r}: move it elsewhere"
-            )
-        return Buffer.of_lines(lines)
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"{str(path)!r}, which contains unsaved results, is damaged ({error}): move it elsewhere"
-        ) from error
+    def _of(self, key: TrialKey) -> TrialRecords:
+        return self._trials.setdefault(key, TrialRecords())

@@ -1,8 +1,11 @@
-"""Connections: from a URL to an engine, and from a driver's error to one line without the password."""
+"""Connections: from a URL to an engine, and from a driver's error to one line without secrets."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,15 +13,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, NullPool, StaticPool, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from robustness.errors import StoreError, unknown_name
 from robustness.store import encoding
+from robustness.store.hiding import complaint, shown
+from robustness.store.sqlite_files import BUSY_SECONDS, SqliteFile, begin, prepare
 
 DEFAULT_URL = "sqlite:///robustness.db"
-BUSY_SECONDS = 10.0
-"""How long a statement waits for another process to unlock an SQLite file."""
 
 _DRIVERS = {
     "sqlite": "sqlite",
@@ -27,7 +30,8 @@ _DRIVERS = {
     "postgres": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
 }
-_SECRET_OPTIONS = ("password", "sslpassword")
+_JSON: dict[str, Any] = {"json_serializer": encoding.dumps, "json_deserializer": encoding.loads}
+_FILE_NAME = re.compile(r"[\w./~+-]+")
 
 
 def read_url(text: str | None = None) -> URL:
@@ -36,8 +40,8 @@ def read_url(text: str | None = None) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        # The message omits the text, which may contain a password.
-        hint = f"; for a file, sqlite:///{text}" if "@" not in text and ":" not in text else ""
+        # The message omits the text, which may contain a password, unless it can only be the name of a file.
+        hint = f"; for a file, sqlite:///{text}" if _FILE_NAME.fullmatch(text) else ""
         raise StoreError(
             "the store's URL is invalid: it should look like sqlite:///results.db or "
             f"postgresql://user@host/database{hint}"
@@ -45,51 +49,62 @@ def read_url(text: str | None = None) -> URL:
     if url.drivername not in _DRIVERS:
         raise StoreError(f"store: {unknown_name('kind of database', url.drivername, ('sqlite', 'postgresql'))}")
     url = url.set(drivername=_DRIVERS[url.drivername])
-    if url.drivername == "sqlite" and (url.host or (url.database or "").startswith("file:")):
-        raise StoreError(f"store {shown(url)!r}: a file is written sqlite:///results.db, or sqlite:////full/path.db")
+    if url.drivername == "sqlite":
+        if url.database in (None, "", ":memory:"):
+            raise StoreError("store: sqlite:// names no file, so its results would be lost; write sqlite:///results.db")
+        if url.host or (url.database or "").startswith("file:"):
+            raise StoreError("store: a file is written sqlite:///results.db, or sqlite:////full/path.db")
+    elif any(mark in (url.host or "") for mark in "@=") or any(mark in (url.database or "") for mark in "@=:"):
+        # The rest of a password with an unescaped @, or libpq's own notation, which messages and file names would show.
+        raise StoreError(
+            "the store's URL is invalid: in a password write @ as %40, / as %2F and : as %3A; further options follow "
+            "the database as ?name=value"
+        )
     return url
 
 
-def shown(url: URL) -> str:
-    """The URL for messages, without passwords and as users write it."""
-    hidden = {name: "***" for name in _SECRET_OPTIONS if name in url.query}
-    return url.set(drivername=url.get_backend_name()).update_query_dict(hidden).render_as_string(hide_password=True)
-
-
 def sqlite_file(url: URL) -> Path | None:
-    """The file of an SQLite store; None for one in memory and for PostgreSQL."""
-    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
-        return None
-    return Path(str(url.database))
+    """The file of an SQLite store; None for PostgreSQL."""
+    return Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
+
+
+LONGEST_NAME = 140
+"""Letters of a file name that is made from a study's name; file systems allow 255."""
 
 
 def file_beside(url: URL, name: str) -> Path:
     """The path of a further file of the store: next to an SQLite file, or in the working folder for a server."""
     file = sqlite_file(url)
     if file is not None:
-        return file.with_name(f"{file.name}.{quote(name, safe=' ')}")
+        return file.with_name(f"{file.name}.{_quoted(name)}")
     server = "-".join(filter(None, (url.host, url.database))) or "robustness"
-    return Path(f"{quote(server, safe=' ')}.{quote(name, safe=' ')}")
+    return Path(f"{quote(server, safe=' ')}.{_quoted(name)}")
 
 
-def connect(url: URL) -> Database:
-    """The database of a URL, without connecting yet.
+def _quoted(name: str) -> str:
+    """A name with the letters that every file system allows; a long one is shortened and told apart by a hash."""
+    quoted = quote(name, safe=" ")
+    if len(quoted) <= LONGEST_NAME:
+        return quoted
+    suffix = quoted.rpartition(".")[2]
+    return f"{quoted[:LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}.{suffix}"
+
+
+def connect(url: URL, reading: bool = False) -> Database:
+    """The database of a URL, without connecting yet; with `reading` nothing in it can be changed.
 
     SQLite commits with `synchronous=NORMAL`: commits survive a killed process; a power cut may lose the last ones but
     leaves a consistent database, from which a sweep can be resumed.
     """
-    json: dict[str, Any] = {"json_serializer": encoding.dumps, "json_deserializer": encoding.loads}
-    if url.get_backend_name() == "sqlite":
+    path = sqlite_file(url)
+    if path is not None:
         arguments = {} if "timeout" in url.query else {"timeout": BUSY_SECONDS}
-        if sqlite_file(url) is None:
-            engine = create_engine(
-                url, connect_args={**arguments, "check_same_thread": False}, poolclass=StaticPool, **json
-            )
-        else:
-            engine = create_engine(url, connect_args=arguments, **json)
-        event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return Database(url, engine)
+        # A reader decides for each transaction how to open the file; a writer keeps its connections.
+        pool = {"poolclass": NullPool} if reading else {}
+        engine = create_engine(url, connect_args=arguments, **pool, **_JSON)
+        file = SqliteFile(path, shown(url), reading)
+        file.attach(engine)
+        return Database(url, engine, file)
     patience: dict[str, Any] = {
         "connect_timeout": 10,
         "keepalives_idle": 30,
@@ -100,34 +115,26 @@ def connect(url: URL) -> Database:
     }
     settings = {name: value for name, value in patience.items() if name not in url.query}
     try:
-        return Database(url, create_engine(url, connect_args=settings, pool_pre_ping=True, **json))
+        engine = create_engine(
+            url,
+            connect_args=settings,
+            pool_pre_ping=True,
+            execution_options={"postgresql_readonly": True} if reading else {},
+            **_JSON,
+        )
     except ModuleNotFoundError:
         raise StoreError(
             f"store {shown(url)!r} needs psycopg, which is not installed: pip install 'robustness-study[postgres]'"
         ) from None
+    return Database(url, engine)
 
 
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    # As SQLAlchemy recommends, `_begin_sqlite` begins transactions instead of the driver.
-    connection.isolation_level = None
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA synchronous=NORMAL")
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    # A read lock cannot be upgraded while another process writes, so a writer takes the write lock immediately.
-    reading = connection.get_execution_options().get("reading", False)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
-
-
-def complaint(error: BaseException, url: URL) -> str:
-    """The driver's error message in one line, without SQL and passwords."""
-    original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    line = " ".join(str(original).split()) or type(original).__name__
-    values = [url.password, *(url.query.get(name) for name in _SECRET_OPTIONS)]
-    for secret in (str(value) for value in values if value):
-        line = line.replace(quote(secret, safe=""), "***").replace(secret, "***")
-    return line
+def in_memory(url: URL, connection: sqlite3.Connection) -> Database:
+    """The copy in memory of a store, which is shown as the original."""
+    engine = create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool, **_JSON)
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", begin)
+    return Database(url, engine)
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,8 @@ class Database:
 
     url: URL
     engine: Engine
+    file: SqliteFile | None = None
+    """The file of an SQLite store."""
 
     @property
     def shown(self) -> str:
@@ -153,13 +162,16 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that only reads; on SQLite it does not wait for writers."""
-        with self._errors_translated(), self.engine.execution_options(reading=True).begin() as connection:
-            yield connection
+        with self.damage_named(), self.errors_translated():
+            with self.engine.execution_options(reading=True).begin() as connection:
+                yield connection
+            if self.file is not None:
+                self.file.check_unchanged()
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that writes; an exception rolls it back."""
-        with self._errors_translated(), self.engine.begin() as connection:
+        with self.errors_translated(), self.engine.begin() as connection:
             yield connection
 
     def failure(self, error: BaseException) -> StoreError:
@@ -167,9 +179,20 @@ class Database:
         return StoreError(f"store {self.shown!r}: {complaint(error, self.url)}")
 
     @contextmanager
-    def _errors_translated(self) -> Iterator[None]:
+    def errors_translated(self) -> Iterator[None]:
+        """Turn database errors into a StoreError of one line."""
         try:
             yield
         except SQLAlchemyError as error:
             # `from None` hides the driver's error, whose text may contain the password.
             raise self.failure(error) from None
+
+    @contextmanager
+    def damage_named(self) -> Iterator[None]:
+        """Values that cannot be decoded mean that the database was changed by somebody else."""
+        try:
+            yield
+        except (ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
+            if self.file is not None:
+                self.file.check_unchanged()
+            raise StoreError(f"store {self.shown!r} is damaged: {complaint(error, self.url)}") from error

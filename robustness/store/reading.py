@@ -1,7 +1,8 @@
 """A study as pandas frames, each read with one SQL statement.
 
 `trials`: configuration, arm, replicate, one column for each hyperparameter, status, stage, run, metric, metric_epoch,
-seconds, attempts, started, ended, worker, device, error; a hyperparameter with such a name gets the prefix `hp_`.
+seconds, attempts, started, ended, worker, device, error, checksum; a hyperparameter with such a name gets the prefix
+`hp_`.
 `epochs`: configuration, arm, replicate, epoch, pretraining, seconds, the usual measures (NaN where not measured), then
 every other measure; one with the name of a column gets the prefix `measure_`.
 `curves`: configuration, arm, replicate, epoch, name, values (a list of floats).
@@ -17,33 +18,38 @@ import pandas as pd
 from sqlalchemy import Column, ColumnElement, Connection, Select, select, type_coerce
 from sqlalchemy.types import NullType
 
+from robustness.store.checksums import verified
 from robustness.store.schema import MEASURES, configurations, curves, epochs, trials
 
 CHUNK = 20_000
 """The number of rows that are held as Python objects at a time."""
 
+KEY_COLUMNS = ("configuration", "arm", "replicate")
 _KEY = (trials.c.configuration, trials.c.arm, trials.c.replicate)
 _STATE = (
     *("status", "stage", "run", "metric", "metric_epoch", "seconds"),
-    *("attempts", "started", "ended", "worker", "device", "error"),
+    *("attempts", "started", "ended", "worker", "device", "error", "checksum"),
 )
-_EPOCH = ("epoch", "pretraining", "seconds", *MEASURES)
+EPOCH_COLUMNS = ("epoch", "pretraining", "seconds", *MEASURES)
 
 
 def trials_frame(connection: Connection, study: int) -> pd.DataFrame:
     """Every trial of the study, in the plan's order."""
     drawn = (configurations.c.study == trials.c.study) & (configurations.c.number == trials.c.configuration)
+    seal = configurations.c.checksum.label("hyperparameters_checksum")
     statement = (
-        select(*_KEY, *(trials.c[name] for name in _STATE), configurations.c.hyperparameters)
+        select(*_KEY, *(trials.c[name] for name in _STATE), seal, configurations.c.hyperparameters)
         .join(configurations, drawn)
         .where(trials.c.study == study)
         .order_by(trials.c.position, trials.c.id)
     )
     names = [column.name for column in statement.selected_columns]
-    parts = [_spread(rows, names, "hyperparameters", "hp_") for rows in _chunks(connection, statement)]
+    parts = [_spread(_checked(rows), names, "hyperparameters", "hp_") for rows in _chunks(connection, statement)]
     frame = pd.concat(parts, ignore_index=True)
+    if frame.duplicated(list(KEY_COLUMNS)).any():
+        raise ValueError("a trial occurs twice")
     frame[["metric", "seconds"]] = frame[["metric", "seconds"]].astype("float64")
-    texts = ["worker", "device", "error"]
+    texts = ["worker", "device", "error", "checksum"]
     frame[texts] = frame[texts].astype("string")
     whole = ["run", "metric_epoch"]
     frame[whole] = frame[whole].astype("Int64")
@@ -57,7 +63,7 @@ def trials_frame(connection: Connection, study: int) -> pd.DataFrame:
 def epochs_frame(connection: Connection, study: int) -> pd.DataFrame:
     """Every epoch of every trial of the study, trials in the plan's order."""
     statement = (
-        select(*_KEY, *(_unconverted(epochs.c[name]) for name in _EPOCH), epochs.c.measures)
+        select(*_KEY, *(_unconverted(epochs.c[name]) for name in EPOCH_COLUMNS), epochs.c.measures)
         .join(trials, trials.c.id == epochs.c.trial)
         .where(trials.c.study == study)
         .order_by(trials.c.position, trials.c.id, epochs.c.epoch)
@@ -79,6 +85,14 @@ def curves_frame(connection: Connection, study: int) -> pd.DataFrame:
     )
     rows = [tuple(row) for row in connection.execute(statement)]
     return pd.DataFrame(rows, columns=[column.name for column in statement.selected_columns])
+
+
+def _checked(rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+    """The rows of trials; raises StoreError if the hyperparameters, the last column, do not match their checksums."""
+    by_configuration = {row[0]: row for row in rows}
+    for number, row in by_configuration.items():
+        verified(row[-1], row[-2], f"configuration {number}")
+    return rows
 
 
 def _unconverted(column: Column[Any]) -> ColumnElement[Any]:
@@ -108,7 +122,7 @@ def _spread(rows: Sequence[Sequence[Any]], names: Sequence[str], packed: str, pr
         f"{prefix}{name}" if name in names else name: [mapping.get(name, np.nan) for mapping in mappings]
         for name in keys
     }
-    return frame.assign(**{name: pd.Series(values, index=frame.index) for name, values in extra.items()})
+    return pd.concat([frame, pd.DataFrame(extra, index=frame.index)], axis="columns")
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:

@@ -10,10 +10,11 @@ from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 
 from robustness.errors import StoreError
 from robustness.store import encoding, provenance
+from robustness.store.checksums import of_json
 from robustness.store.schema import configurations, notes, studies, trials
 from robustness.store.statements import upsert
 from robustness.study.changes import differences, extends
-from robustness.trial import Trial, TrialKey
+from robustness.trial import SEARCH_BLOCK, Trial, TrialKey
 
 SHOWN_DIFFERENCES = 10
 CURVES_NOTE = "keeps_curves"
@@ -57,10 +58,14 @@ def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
         if stored.hash != study.hash:
             _refuse_different(study.name, stored.document, document)
         if stored.document != document or stored.hash != study.hash:
-            connection.execute(update(studies).where(studies.c.id == row).values(document=document, hash=study.hash))
+            connection.execute(
+                update(studies)
+                .where(studies.c.id == row)
+                .values(document=document, hash=study.hash, checksum=of_json(document))
+            )
     if study.keeps_curves:
         # The report needs to know this without importing the trainable.
-        note = {"study": row, "name": CURVES_NOTE, "content": True}
+        note = {"study": row, "name": CURVES_NOTE, "content": True, "checksum": of_json(True)}
         connection.execute(upsert(connection.dialect.name, notes), note)
     add_trials(connection, row, study.name, plan.trials, first=0)
 
@@ -77,6 +82,7 @@ def _insert(connection: Connection, study: StudyLike, document: Mapping[str, Any
             git_commit=provenance.git_commit(),
             hardware=provenance.hardware(),
             created=time.time(),
+            checksum=of_json(document),
         )
         .returning(studies.c.id)
     )
@@ -87,11 +93,12 @@ def _refuse_different(name: str, old: Mapping[str, Any], new: Mapping[str, Any])
     if extends(old, new):
         return
     changes = differences(old, new)
+    kept = "" if old.get("stop") else ", replicates"
     more = f"; and {len(changes) - SHOWN_DIFFERENCES} more" if len(changes) > SHOWN_DIFFERENCES else ""
     raise StoreError(
         f"study {name!r} is already in the store with different settings, so new results cannot be added to it: "
         f"{'; '.join(changes[:SHOWN_DIFFERENCES])}{more} (rename the study or use another store; "
-        "configurations, replicates, arms and runs can be added, not removed)"
+        f"configurations{kept}, arms, runs and searches can be added, not removed)"
     )
 
 
@@ -101,10 +108,15 @@ def next_position(connection: Connection, study: int) -> int:
     return 0 if last is None else last + 1
 
 
-def next_configuration(connection: Connection, study: int) -> int:
-    """The next free number for a configuration of the study."""
-    last = connection.scalar(select(func.max(configurations.c.number)).where(configurations.c.study == study))
-    return 0 if last is None else last + 1
+def next_configuration(connection: Connection, study: int, search: int = 0) -> int:
+    """The next free number for a configuration of the study, in the block of one of its searches."""
+    first, beyond = search * SEARCH_BLOCK, (search + 1) * SEARCH_BLOCK
+    numbers = configurations.c.number
+    own = (configurations.c.study == study) & (numbers >= first) & (numbers < beyond)
+    last = connection.scalar(select(func.max(numbers)).where(own))
+    if last == beyond - 1:
+        raise StoreError(f"search {search + 1} has used all {SEARCH_BLOCK:,} numbers for configurations")
+    return first if last is None else int(last) + 1
 
 
 def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Trial], first: int) -> None:
@@ -123,7 +135,7 @@ def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Tri
         connection,
         configurations,
         [
-            {"study": study, "number": number, "hyperparameters": values}
+            {"study": study, "number": number, "hyperparameters": values, "checksum": of_json(values)}
             for number, values in drawn.items()
             if number not in held
         ],

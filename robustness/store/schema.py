@@ -68,6 +68,10 @@ def _study_key(**options: Any) -> Column[int]:
     return Column("study", ForeignKey("robustness_studies.id", ondelete="CASCADE"), nullable=False, **options)
 
 
+def _checksum(what: str) -> Column[str]:
+    return Column("checksum", String(16), doc=f"of {what} (`robustness.store.checksums`)")
+
+
 studies = Table(
     "robustness_studies",
     metadata,
@@ -84,6 +88,8 @@ studies = Table(
     ),
     Column("hardware", JSON, nullable=False),
     Column("created", Double, nullable=False),
+    Column("writer", String(40), doc="token of the sweep that may write the study (`robustness.store.fence`)"),
+    _checksum("the document"),
 )
 
 configurations = Table(
@@ -92,6 +98,7 @@ configurations = Table(
     _study_key(primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("hyperparameters", JSON, nullable=False),
+    _checksum("the hyperparameters"),
 )
 
 trials = Table(
@@ -115,6 +122,7 @@ trials = Table(
     Column("error", Text),
     Column("metric", Number, doc="the study's metric at the epoch that judges the trial"),
     Column("metric_epoch", Integer),
+    _checksum("the epochs and the end"),
     UniqueConstraint("study", "configuration", "arm", "replicate"),
     ForeignKeyConstraint(
         ["study", "configuration"],
@@ -168,6 +176,7 @@ notes = Table(
     _study_key(primary_key=True),
     Column("name", String(200), primary_key=True),
     Column("content", JSON, nullable=False),
+    _checksum("the content"),
 )
 
 predictions = Table(

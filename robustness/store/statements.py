@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Insert, Table, bindparam, delete, or_, select, update
 
 from robustness.store import encoding
-from robustness.store.buffer import Buffer, Record
+from robustness.store.buffer import Buffer, Record, TrialRecords
 from robustness.store.schema import MEASURES, curves, epochs, predictions, trials
 from robustness.trial import PENDING, Status, TrialKey
+
+CHUNK = 10_000
+"""The number of rows that one statement may name."""
 
 
 def upsert(dialect: str, table: Table) -> Insert:
@@ -25,8 +28,9 @@ def upsert(dialect: str, table: Table) -> Insert:
 
 def save(connection: Connection, buffer: Buffer, ids: Mapping[TrialKey, int]) -> None:
     """Write the buffer in the caller's transaction; `ids` maps each trial to its row."""
-    _save_started(connection, [(ids[key], record) for key, record in buffer.started.items()])
-    rows = [(ids[key], record) for (key, _), record in buffer.epochs.items()]
+    trials = [(ids[key], records) for key, records in buffer.trials()]
+    _discard(connection, [trial for trial, records in trials if records.started is not None])
+    rows = [(trial, record) for trial, records in trials for record in records.epochs.values()]
     _put(connection, epochs, [_epoch_row(trial, record) for trial, record in rows])
     _put(
         connection,
@@ -37,7 +41,10 @@ def save(connection: Connection, buffer: Buffer, ids: Mapping[TrialKey, int]) ->
             for name, values in record["curves"].items()
         ],
     )
-    _save_ended(connection, [(ids[key], record) for key, record in buffer.ended.items()])
+    # A trial that started and ended since the last time is updated once.
+    changes = [{"of_trial": trial, **_started(records), **_ended(records)} for trial, records in trials]
+    for names in dict.fromkeys(map(tuple, changes)):
+        _update_open(connection, [row for row in changes if tuple(row) == names])
 
 
 def reopen(connection: Connection, study: int, statuses: Collection[Status]) -> int:
@@ -45,7 +52,8 @@ def reopen(connection: Connection, study: int, statuses: Collection[Status]) -> 
     chosen = (trials.c.study == study) & trials.c.status.in_(statuses)
     for table in (epochs, curves, predictions):
         connection.execute(delete(table).where(table.c.trial.in_(select(trials.c.id).where(chosen))))
-    cleared = dict.fromkeys(("started", "ended", "seconds", "worker", "device", "error", "metric", "metric_epoch"))
+    results = ("started", "ended", "seconds", "worker", "device", "error", "metric", "metric_epoch", "checksum")
+    cleared = dict.fromkeys(results)
     return connection.execute(update(trials).where(chosen).values(status="planned", attempts=0, **cleared)).rowcount
 
 
@@ -54,51 +62,50 @@ def _put(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> No
         connection.execute(upsert(connection.dialect.name, table), rows)
 
 
-def _save_started(connection: Connection, records: list[tuple[int, Record]]) -> None:
-    if not records:
-        return
-    open_trial = select(trials.c.id).where(_is_open())
+def _discard(connection: Connection, started: Sequence[int]) -> None:
+    """Delete the epochs that open trials have of an earlier attempt, which most have not."""
     for table in (epochs, curves):
-        connection.execute(
-            delete(table).where(table.c.trial.in_(open_trial)), [{"of_trial": row} for row, _ in records]
-        )
-    _update_open(
-        connection,
-        [
-            {
-                "of_trial": trial,
-                "status": "running",
-                "attempts": record["attempt"],
-                "started": record["time"],
-                "worker": encoding.text(record["worker"]),
-                "device": encoding.text(record["device"]),
-            }
-            for trial, record in records
-        ],
-    )
+        for place in range(0, len(started), CHUNK):
+            is_old = table.c.trial.in_(started[place : place + CHUNK]) & trials.c.status.in_(PENDING)
+            old = select(table.c.trial).join(trials, trials.c.id == table.c.trial).where(is_old).distinct()
+            rows = connection.scalars(old).all()
+            if rows:
+                connection.execute(delete(table).where(table.c.trial.in_(rows)))
 
 
-def _save_ended(connection: Connection, records: list[tuple[int, Record]]) -> None:
-    _update_open(
-        connection,
-        [
-            {
-                "of_trial": trial,
-                "status": record["status"],
-                "ended": record["time"],
-                "seconds": record["seconds"],
-                "error": encoding.text(record["error"]),
-                "metric": record["metric"],
-                "metric_epoch": record["metric_epoch"],
-            }
-            for trial, record in records
-        ],
-    )
+def _started(records: TrialRecords) -> dict[str, Any]:
+    """The columns that the start of a trial changes, if it has one."""
+    record = records.started
+    if record is None:
+        return {}
+    return {
+        "status": "running",
+        "attempts": record["attempt"],
+        "started": record["time"],
+        "worker": encoding.text(record["worker"]),
+        "device": encoding.text(record["device"]),
+    }
+
+
+def _ended(records: TrialRecords) -> dict[str, Any]:
+    """The columns that the end of a trial changes, if it has one."""
+    record = records.ended
+    if record is None:
+        return {}
+    return {
+        "status": record["status"],
+        "ended": record["time"],
+        "seconds": record["seconds"],
+        "error": encoding.text(record["error"]),
+        "metric": record["metric"],
+        "metric_epoch": record["metric_epoch"],
+        "checksum": record["checksum"],
+    }
 
 
 def _update_open(connection: Connection, rows: list[dict[str, Any]]) -> None:
     """Update trials that have not ended; all rows have the same keys."""
-    if rows:
+    if len(rows[0]) > 1:
         changes: dict[str, Any] = {name: bindparam(f"new_{name}") for name in rows[0] if name != "of_trial"}
         named = [{name if name == "of_trial" else f"new_{name}": row[name] for name in row} for row in rows]
         connection.execute(update(trials).where(_is_open()).values(changes), named)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from types import TracebackType
 
-from sqlalchemy import URL, select
+from sqlalchemy import select
 
 from robustness.errors import StoreError, unknown_name
 from robustness.store import migrations, registering
-from robustness.store.connection import BUSY_SECONDS, Database, connect, read_url, shown, sqlite_file
+from robustness.store.connection import Database, connect, in_memory, read_url, sqlite_file
+from robustness.store.hiding import shown
 from robustness.store.schema import studies
+from robustness.store.sqlite_files import check_path, check_structure, copy_to_memory, use_write_ahead_log
 from robustness.store.study_store import StudyStore
 
 
@@ -57,75 +58,74 @@ class Store:
         return StudyStore(self._database, row.id, name, row.created)
 
     def register(self, study: registering.StudyLike, plan: registering.PlanLike) -> StudyStore:
-        """Add a study and its plan to the store, and save the results of an earlier outage.
+        """Add a study and its plan to the store.
 
         Raises StoreError with the list of differences if the store holds a different study of that name.
         """
         with self._database.write() as connection:
             registering.register(connection, study, plan)
-        registered = self.study(study.name)
-        if registered.spill.exists():
-            registered.writer().close()
-        return registered
+        return self.study(study.name)
 
 
 def open_store(url: str | None = None, create: bool = True) -> Store:
     """Open the store at `url` (default: ROBUSTNESS_STORE or `sqlite:///robustness.db`) and upgrade its schema.
 
-    With `create=False` a store that does not exist raises StoreError.
+    With `create=False` a store that does not exist raises StoreError, and one that does is only read: it is not
+    upgraded, nothing is locked, and no file is written. A file of an older schema is then read from a copy in memory.
     """
     location = read_url(url)
-    _check_file(location, create)
-    database = connect(location)
+    path = sqlite_file(location)
+    if path is not None:
+        check_path(path, shown(location), create)
+    database = connect(location, reading=not create)
     try:
-        _upgrade(database, create)
+        if not create:
+            return Store(_readable(database))
+        _upgrade(database)
     except BaseException:
         database.engine.dispose()
         raise
     return Store(database)
 
 
-def _check_file(url: URL, create: bool) -> None:
-    file = sqlite_file(url)
-    if file is None:
-        return
-    if not file.parent.is_dir():
-        raise StoreError(f"store {shown(url)!r}: the folder {str(file.parent)!r} does not exist")
-    if file.is_dir():
-        raise StoreError(f"store {shown(url)!r}: {str(file)!r} is a folder, not a database file")
-    if not create and not file.exists():
-        raise StoreError(f"store {shown(url)!r} does not exist; run a sweep first, or give --store")
-
-
-def _upgrade(database: Database, create: bool) -> None:
+def _version(database: Database) -> str | None:
+    """The revision of the schema; raises StoreError if the database is damaged or of a newer version."""
     with database.read() as connection:
+        if database.file is not None:
+            check_structure(connection, database.file.path, database.shown)
         version = migrations.version(connection)
     migrations.refuse_newer(version, database.shown)
-    if version == migrations.REVISIONS[-1]:
-        return
-    if version is None and not create:
+    return version
+
+
+def _readable(database: Database) -> Database:
+    """The database, or a copy of it in memory with the newest schema."""
+    version = _version(database)
+    if version is None:
         raise StoreError(f"store {database.shown!r} holds no studies; a sweep adds them")
-    if sqlite_file(database.url) is not None:
-        _use_write_ahead_log(database)
-    with database.write() as connection:
-        migrations.upgrade(connection, database.shown)
-
-
-def _use_write_ahead_log(database: Database) -> None:
-    """Let readers and a writer work at the same time; the setting is stored in the file."""
-    connection = database.engine.raw_connection()
+    if version == migrations.REVISIONS[-1]:
+        return database
+    if database.file is None:
+        raise StoreError(
+            f"store {database.shown!r} has an older schema ({version}), which cannot be read without upgrading it: run "
+            "`robustness sweep` or `robustness optimize` on it once, which upgrades it"
+        )
     try:
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                connection.cursor().execute("PRAGMA journal_mode=WAL")
-                return
-            except sqlite3.OperationalError as error:
-                # For this statement SQLite does not wait for another process that executes it, too.
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise database.failure(error) from None
-                time.sleep(0.05)
-            except sqlite3.Error as error:
-                raise database.failure(error) from None
-    finally:
-        connection.close()
+        copy = in_memory(database.url, copy_to_memory(database.file, database.shown, version))
+    except sqlite3.Error as error:
+        raise database.failure(error) from None
+    with copy.damage_named(), copy.write() as connection:
+        migrations.upgrade(connection, database.shown)
+    return copy
+
+
+def _upgrade(database: Database) -> None:
+    if _version(database) == migrations.REVISIONS[-1]:
+        return
+    if database.file is not None:
+        try:
+            use_write_ahead_log(database.engine)
+        except sqlite3.Error as error:
+            raise database.failure(error) from None
+    with database.damage_named(), database.write() as connection:
+        migrations.upgrade(connection, database.shown)

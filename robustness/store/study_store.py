@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sqlalchemy import URL, Select, delete, func, select
+from sqlalchemy import URL, Connection, Select, delete, func, select
 
 from robustness.errors import StoreError
+from robustness.store.checksums import of_json, verified
 from robustness.store.connection import Database, file_beside
+from robustness.store.fence import Fence
 from robustness.store.locks import sweep_lock
 from robustness.store.registering import add_trials, next_configuration, next_position
 from robustness.store.schema import MEASURES, configurations, epochs, notes, predictions, studies, trials
@@ -43,6 +45,7 @@ class StudyStore:
         self._database = database
         self._row = row
         self._created = created
+        self._fence = Fence(database, row, name, created)
 
     def __repr__(self) -> str:
         return f"StudyStore({self.name!r} in {self._database.shown!r})"
@@ -50,6 +53,8 @@ class StudyStore:
     def document(self) -> dict[str, Any]:
         """The study file with all defaults, as last registered."""
         document: dict[str, Any] = self._study_value("document")
+        checksum = self._study_value("checksum")
+        verified(document, checksum, f"the document of study {self.name!r}")
         return document
 
     def provenance(self) -> dict[str, Any]:
@@ -88,10 +93,10 @@ class StudyStore:
 
     def configurations(self) -> dict[int, dict[str, Any]]:
         """The hyperparameters of each configuration, by its number."""
-        statement = select(configurations.c.number, configurations.c.hyperparameters)
+        statement = select(configurations.c.number, configurations.c.hyperparameters, configurations.c.checksum)
         with self._database.read() as connection:
             rows = connection.execute(statement.where(configurations.c.study == self._row)).all()
-        return {row.number: row.hyperparameters for row in rows}
+        return {row.number: verified(row.hyperparameters, row.checksum, f"configuration {row.number}") for row in rows}
 
     def counts(self) -> dict[Status, int]:
         """The number of trials for each status that occurs."""
@@ -160,33 +165,71 @@ class StudyStore:
                 values.setdefault(TrialKey(configuration, arm, replicate), {})[epoch] = value
         return values
 
+    def starts(self, measure: str) -> dict[TrialKey, float]:
+        """The measure of each trial's untrained network, where its start was recorded as epoch 0."""
+        column = epochs.c[measure] if measure in MEASURES else epochs.c.measures
+        statement = self._of_trials(column).join(epochs, epochs.c.trial == trials.c.id).where(epochs.c.epoch == 0)
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        starts = {}
+        for *key, content in rows:
+            value = content if measure in MEASURES else (content or {}).get(measure)
+            if value is not None:
+                starts[TrialKey(*key)] = float(value)
+        return starts
+
+    def measured_without_metric(self) -> set[TrialKey]:
+        """The finished trials whose epochs never had a finite metric."""
+        statement = (
+            self._of_trials()
+            .join(epochs, epochs.c.trial == trials.c.id)
+            .where(trials.c.status == "finished", trials.c.metric.is_(None), ~epochs.c.pretraining)
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        return {TrialKey(*row) for row in rows}
+
     def add(self, further: Iterable[Trial]) -> None:
         """Append trials to the plan, for a study whose trials are not all known at the start."""
-        with self._database.write() as connection:
+        with self._write() as connection:
             first = next_position(connection, self._row)
             add_trials(connection, self._row, self.name, further, first)
 
-    def next_configuration(self) -> int:
-        """The next free number for a configuration."""
+    def next_configuration(self, search: int = 0) -> int:
+        """The next free number for a configuration of a search, counted from 0."""
         with self._database.read() as connection:
-            return next_configuration(connection, self._row)
+            return next_configuration(connection, self._row, search)
 
     def reopen(self, statuses: Collection[Status]) -> int:
-        """Reset trials with these statuses to planned, delete their results, and return their number.
-
-        The caller holds the study's lock.
-        """
-        with self._database.write() as connection:
+        """Reset trials with these statuses to planned, delete their results, and return their number."""
+        self._claim()
+        with self._write() as connection:
             return reopen(connection, self._row, statuses)
 
-    def lock(self) -> AbstractContextManager[None]:
-        """A lock against a second sweep of the study; entering raises StoreError if another process holds it."""
-        return sweep_lock(self._database, self.name)
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """A lock against a second sweep of the study; entering raises StoreError if another process holds it.
+
+        Its holder alone can write the study. Entering saves the results of an earlier outage.
+        """
+        with sweep_lock(self._database, self.name) as lock:
+            self._fence.claim()
+            self._fence.lock = lock
+            try:
+                if self.spill.exists():
+                    self.writer().close()
+                yield
+            finally:
+                self._fence.release()
 
     def writer(self, **options: Any) -> Writer:
-        """A writer for a sweep of this study (options: `Writer`); it first saves the results of an earlier outage."""
+        """A writer for a sweep of this study (options: `Writer`); it first saves the results of an earlier outage.
+
+        Without the lock, it takes the study from every earlier writer.
+        """
+        self._claim()
         head = {"study": self.name, "created": self._created}
-        return Writer(self._database, self._row, head, **{"spill": self.spill, **options})
+        return Writer(self._database, self._row, head, self._fence, **{"spill": self.spill, **options})
 
     @property
     def url(self) -> URL:
@@ -200,15 +243,17 @@ class StudyStore:
 
     def save_note(self, name: str, content: Any) -> None:
         """Save a note of the study, any JSON value, replacing an earlier one of that name."""
-        row = {"study": self._row, "name": name, "content": content}
-        with self._database.write() as connection:
+        row = {"study": self._row, "name": name, "content": content, "checksum": of_json(content)}
+        with self._write() as connection:
             connection.execute(upsert(self._database.dialect, notes), row)
 
     def note(self, name: str) -> Any:
         """The note of that name; None if there is none."""
-        statement = select(notes.c.content).where(notes.c.study == self._row, notes.c.name == name)
+        columns = (notes.c.content, notes.c.checksum)
+        statement = select(*columns).where(notes.c.study == self._row, notes.c.name == name)
         with self._database.read() as connection:
-            return connection.scalar(statement)
+            row = connection.execute(statement).first()
+        return None if row is None else verified(row.content, row.checksum, f"note {name!r}")
 
     def save_predictions(
         self, key: TrialKey, split: str, arrays: Mapping[str, npt.ArrayLike], model: str = "final"
@@ -220,7 +265,7 @@ class StudyStore:
         from robustness.store.arrays import pack  # numpy, which most commands do without
 
         content = {name: pack(array) for name, array in arrays.items()}
-        with self._database.write() as connection:
+        with self._write() as connection:
             trial = connection.scalar(
                 select(trials.c.id).where(
                     trials.c.study == self._row,
@@ -253,6 +298,15 @@ class StudyStore:
             for *key, name, content in connection.execute(statement):
                 arrays.setdefault(TrialKey(*key), {})[name] = unpack(content)
         return arrays
+
+    def _claim(self) -> None:
+        if self._fence.token is None:
+            self._fence.claim()
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with self._database.errors_translated(), self._fence.transaction() as connection:
+            yield connection
 
     def _frame(self, kind: Literal["trials", "epochs", "curves"]) -> pd.DataFrame:
         # Loads pandas, which `status` and a sweep do without.

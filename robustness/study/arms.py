@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 from robustness.errors import StudyFileError, shown
+from robustness.guards.printable import escaped
 
 LONGEST_LABEL = 100
 
@@ -25,12 +27,21 @@ class Arm:
 def read_arms(entries: Sequence[str | Mapping[str, Any]]) -> tuple[Arm, ...]:
     """Return the arms of a study, each listed as `mfvi` or `{name: label, method: mfvi, initial_rho: -6}`."""
     arms: list[Arm] = []
+    labels: set[str] = set()
     for position, entry in enumerate(entries):
         arm = _read_arm(entry, f"arms.{position}")
-        if arm.label in (other.label for other in arms):
+        if arm.label in labels:
             raise StudyFileError(f"arms.{position}: the arm {shown(arm.label)} appears twice; give it another name")
         arms.append(arm)
+        labels.add(arm.label)
     return tuple(arms)
+
+
+def compared_arms(labels: Sequence[str], fixed: str | None) -> list[tuple[str, str]]:
+    """Return the two arms of every comparison: every two, or each other arm with `fixed`, which then comes first."""
+    if fixed is None:
+        return list(combinations(labels, 2))
+    return [(fixed, label) for label in labels if label != fixed]
 
 
 def _read_arm(entry: str | Mapping[str, Any], place: str) -> Arm:
@@ -50,7 +61,8 @@ def _read_arm(entry: str | Mapping[str, Any], place: str) -> Arm:
 
 def check_label(label: str, place: str) -> None:
     """Raise unless a label can be used in a line of text, a table and a file name."""
-    if not label or label != label.strip() or not label.isprintable() or len(label) > LONGEST_LABEL:
+    printable = label.isprintable() and escaped(label) == label
+    if not label or label != label.strip() or not printable or len(label) > LONGEST_LABEL:
         raise StudyFileError(f"{place}: must be 1 to {LONGEST_LABEL} printable characters, found {shown(label)}")
     if "/" in label or "\\" in label or label.startswith("."):
         raise StudyFileError(f"{place}: must have no / or \\ in it and not start with a dot, found {shown(label)}")

@@ -19,12 +19,15 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether the new document is the old one with the same or more configurations, replicates, arms or runs.
 
-    The choice of final models may change, because each is stored under the number of the run that it comes from. The
-    winners' number of replicates may grow, and `winners.fewer` may change.
+    The choice of final models may change, because each is stored under the number of the run that it comes from, but
+    the number of searches may only grow: none of them may be left out once its result is known. The winners' number of
+    replicates may grow, and `winners.fewer` may change. Replicates cannot be added to a study with `stop`: they would
+    change evidence that has already been looked at.
     """
     before, after = _deciding(old), _deciding(new)
-    for document in (before, after):
-        document.pop("finals", None)
+    fewer, more = ((document.pop("finals", None) or {}).get("searches", 1) for document in (before, after))
+    if more < fewer:
+        return False
     winners_before, winners_after = before.pop("winners", None), after.pop("winners", None)
     if winners_before and not (
         winners_after
@@ -44,6 +47,8 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
         less, more = sampling_before.pop(key, None), sampling_after.pop(key, None)
         # A grid without a number of configurations includes all of them.
         if more is not None and (less is None or more < less):
+            return False
+        if key == "replicates" and more != less and old.get("stop"):
             return False
     return before == after and sampling_before == sampling_after
 

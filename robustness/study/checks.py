@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from robustness.errors import RobustnessError, StudyFileError, shown, unknown_name
+from robustness.errors import StudyFileError, shown, unknown_name
 from robustness.metrics import OBJECTIVES
 from robustness.plugins import find_trainable
 from robustness.space.options import Constant, Range
 from robustness.study.study import Study
-from robustness.tasks import TASKS
+from robustness.tasks import is_registered
 
 PRUNING_PLACE = "belongs under `search`; a sweep compares pairs of trials, which is only fair if both run to the end"
 
@@ -17,14 +17,14 @@ def check_study(study: Study, check_data: bool) -> Study:
     _check_compared(study)
     _check_search(study)
     _check_winners(study)
-    try:
-        trainable = find_trainable(study.trainable)
-    except RobustnessError:
-        raise
-    except Exception as error:
-        # Importing a user's module runs its code, which may raise anything.
-        module = study.trainable.partition(":")[0]
-        raise StudyFileError(f"trainable: importing {module!r} failed: {type(error).__name__}: {error}") from error
+    _check_stop(study)
+    trainable = find_trainable(study.trainable)
+    start_rule = study.outcomes.learned_nothing.no_better_than_start is not None
+    if start_rule and not (trainable.untrained and trainable.records_start):
+        raise StudyFileError(
+            f"outcomes.learned_nothing.no_better_than_start: needs predictions of untrained networks for each example, "
+            f"which the trainable {study.trainable!r} does not provide; set {{below: number}}"
+        )
     if study.outcomes.learned_nothing.below is None and trainable.untrained is None:
         raise StudyFileError(
             f"outcomes.learned_nothing: the chance level of the trainable {study.trainable!r} is unknown; "
@@ -41,7 +41,7 @@ def check_study(study: Study, check_data: bool) -> Study:
 def has_own_code(study: Study) -> bool:
     """Whether the study names a user's own trainable, task or method, whose module may lie beside the study file."""
     task = study.task.get("name")
-    own_task = isinstance(task, str) and task not in TASKS
+    own_task = isinstance(task, str) and not is_registered(task)
     return own_task or ":" in study.trainable or any(":" in arm.method for arm in study.arms)
 
 
@@ -135,3 +135,34 @@ def _check_winners(study: Study) -> None:
             raise StudyFileError(f"winners.fewer: {unknown_name(f'value of {terms.by}:', name, map(str, values))}")
         if count > terms.replicates:
             raise StudyFileError(f"winners.fewer.{name}: must be at most {terms.replicates}, found {count}")
+
+
+def _check_stop(study: Study) -> None:
+    stop = study.stop
+    if stop is None:
+        return
+    labels = [arm.label for arm in study.arms]
+    if len(labels) < 2:
+        raise StudyFileError("stop: needs two arms, whose difference it tests, but the study has one")
+    if study.sampling.strategy != "random":
+        raise StudyFileError(
+            f"stop: needs configurations in random order, found sampling.strategy {study.sampling.strategy}: "
+            "set it to random, which can also draw a whole space"
+        )
+    if study.space.cross:
+        raise StudyFileError(
+            "stop: cannot be combined with a search space that has `cross`, whose configurations are not drawn "
+            "independently of each other"
+        )
+    if stop.arms is None:
+        return
+    for position, label in enumerate(stop.arms):
+        if label not in labels:
+            raise StudyFileError(f"stop.arms.{position}: {unknown_name('arm', label, labels)}")
+    if stop.arms[0] == stop.arms[1]:
+        raise StudyFileError(f"stop.arms: needs two different arms, found {stop.arms[0]!r} twice")
+    if study.compare_with is not None and study.compare_with not in stop.arms:
+        raise StudyFileError(
+            f"stop.arms: must include {study.compare_with!r}, the arm that compare_with compares every other with, "
+            f"found {stop.arms[0]!r} and {stop.arms[1]!r}"
+        )

@@ -51,32 +51,39 @@ class LearnedNothing(Section):
     """When a trial counts as having learned nothing; set exactly one of the keys."""
 
     no_better_than_untrained: float | None = Field(default=None, gt=0, lt=0.5)
-    """0.01: the metric is not above the 99th percentile of untrained networks scored in the same way. Only for sweeps
-    with a trainable that can score untrained networks, such as `classification`."""
+    """0.01: the metric is not above the 99th percentile of untrained networks of the same arm and initial rho, scored
+    in the same way. Only for sweeps with a trainable that can score untrained networks, such as `classification`."""
     no_better_than_guessing: float | None = Field(default=None, gt=0, lt=0.5)
     """0.01: the metric is not above the 99th percentile of guesses scored in the same way, with labels permuted between
     patients. Only for the same sweeps."""
+    no_better_than_start: float | None = Field(default=None, gt=0, lt=0.5)
+    """0.01: the metric is not above the 99th percentile of guesses, or its gain over the trial's own untrained network
+    is not above the 99th percentile of gains between untrained networks of the same arm and initial rho, on resampled
+    patients. A good trial always learned. Only for the same sweeps."""
     below: float | None = None
     """The metric stays below this fixed number."""
 
     @model_validator(mode="after")
     def _exactly_one_key(self) -> LearnedNothing:
         if sum(value is not None for value in self.model_dump().values()) != 1:
-            raise ValueError("needs exactly one of no_better_than_untrained, no_better_than_guessing and below")
+            raise ValueError(
+                "needs exactly one of no_better_than_untrained, no_better_than_guessing, no_better_than_start and below"
+            )
         return self
 
     @model_serializer(mode="wrap")
     def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit `no_better_than_guessing` if it is not set, so that studies from before it existed keep their hash."""
+        """Omit later rules if they are not set, so that studies from before they existed keep their hash."""
         values: dict[str, Any] = dump(self)
-        if values["no_better_than_guessing"] is None:
-            del values["no_better_than_guessing"]
+        for name in ("no_better_than_guessing", "no_better_than_start"):
+            if values[name] is None:
+                del values[name]
         return values
 
     @property
     def level(self) -> float | None:
         """The fraction of untrained networks or guesses above the threshold; None for a fixed number."""
-        return self.no_better_than_untrained or self.no_better_than_guessing
+        return self.no_better_than_untrained or self.no_better_than_guessing or self.no_better_than_start
 
 
 class Good(Section):
@@ -138,14 +145,30 @@ class Resources(Section):
 
 
 class Stop(Section):
-    """Early stopping of a sweep as soon as the paired difference is significant, by an anytime-valid test."""
+    """Early stopping of a sweep as soon as paired differences are significant, by an anytime-valid test."""
 
     outcome: Outcome | None = None
     """The outcome whose difference is tested; by default the primary outcome."""
     level: float = Field(default=0.05, gt=0, lt=1)
-    """The probability of stopping when there is no difference."""
+    """The probability of ever declaring a difference where there is none, over all comparisons together."""
     minimum_pairs: int = Field(default=10, ge=1)
-    """Finished pairs required before the sweep may stop."""
+    """Finished configurations required before the sweep may stop."""
+    arms: list[str] | None = Field(default=None, min_length=2, max_length=2)
+    """The two arms whose difference is tested, without correction for other comparisons. By default every comparison
+    of the report: all pairs of arms, or each arm with `compare_with`."""
+    when: Literal["all", "any"] = "all"
+    """With several comparisons: stop when `all` of them are decided, or when `any` of them is."""
+    futility: float | None = Field(default=None, gt=0, lt=1)
+    """Also stop when no open comparison is likely to be decided: 0.05 stops below a probability of 5 %, given the
+    results so far, that the remaining configurations decide it. By default a sweep without a decision runs to its end.
+    """
+
+    @model_serializer(mode="wrap")
+    def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit the later keys where they are not set, so that the documents of studies from before them are equal."""
+        values: dict[str, Any] = dump(self)
+        later = {"arms": None, "when": "all", "futility": None}
+        return {key: value for key, value in values.items() if key not in later or value != later[key]}
 
 
 class Pruning(Section):
@@ -200,11 +223,22 @@ class Finals(Section):
     """The final models that `robustness optimize` trains with the best configuration of each arm."""
 
     replicates: int = Field(default=1, ge=1, le=1000)
-    """Final models per arm, each from different initial weights; may be increased later."""
+    """Final models per arm and search, each from different initial weights; may be increased later."""
     arms: list[str] | None = Field(default=None, min_length=1)
     """The arms that get final models; by default all of them."""
     planned: list[str] | None = Field(default=None, min_length=2, max_length=2)
     """The two arms of the study's planned comparison: a single test without correction for multiple comparisons."""
+    searches: int = Field(default=1, ge=1, le=1000)
+    """How many times the whole search of every arm is repeated, each time with different random streams and with final
+    models of its own; may be increased later. With 1, the interval of a difference does not include the search."""
+
+    @model_serializer(mode="wrap")
+    def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit a single search, so that studies from before `searches` existed keep their hash."""
+        values: dict[str, Any] = dump(self)
+        if values["searches"] == 1:
+            del values["searches"]
+        return values
 
 
 class Reference(Section):

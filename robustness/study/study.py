@@ -12,7 +12,7 @@ from typing import Any
 from robustness.metrics import OBJECTIVES
 from robustness.plugins import find_trainable
 from robustness.space.space import Space
-from robustness.study.arms import Arm
+from robustness.study.arms import Arm, compared_arms
 from robustness.study.changes import NOT_DECISIVE
 from robustness.study.sections import Finals, Outcomes, Reference, Resources, Sampling, Search, Stop, Winners
 
@@ -52,10 +52,20 @@ class Study:
         return self.sampling.seed
 
     @property
+    def compared(self) -> list[tuple[str, str]]:
+        """The two arms of every comparison of the report."""
+        return compared_arms([arm.label for arm in self.arms], self.compare_with)
+
+    @property
     def objective(self) -> str:
         """The measure that a search optimises."""
         name = self.search.objective if self.search is not None else None
         return self.outcomes.metric if name is None else OBJECTIVES[name]
+
+    @property
+    def searches(self) -> int:
+        """How many times each arm is searched."""
+        return 1 if self.finals is None else self.finals.searches
 
     @property
     def keeps_curves(self) -> bool:

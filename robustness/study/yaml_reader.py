@@ -17,9 +17,8 @@ from typing import Any
 import yaml
 
 from robustness.errors import RobustnessError, dotted, shown, shown_key
+from robustness.guards.limits import check, read_bytes
 
-LONGEST = 200_000
-"""Maximum number of characters in a file."""
 DEEPEST = 24
 """Maximum nesting depth."""
 
@@ -35,15 +34,11 @@ _WORDS: dict[str, bool | None] = {
 
 def read_file(path: Path, error: type[RobustnessError]) -> dict[str, Any]:
     """Return the mapping in a YAML file; raises a one-line `error` for anything else."""
+    content = read_bytes(path, "study_bytes", error)
     try:
-        with path.open("rb") as file:
-            content = file.read(4 * LONGEST + 1)
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise error(f"{path}: not a text file in UTF-8 ({problem.reason} at byte {problem.start})") from None
-    except (OSError, ValueError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise error(f"{path}: cannot be read ({reason})") from None
     data = read_text(text, str(path), error)
     if data is None:
         raise error(f"{path}: the file is empty")
@@ -54,8 +49,7 @@ def read_file(path: Path, error: type[RobustnessError]) -> dict[str, Any]:
 
 def read_text(text: str, source: str, error: type[RobustnessError]) -> Any:
     """Return the value of a YAML text: mappings, lists, text, numbers, booleans and null, nothing else."""
-    if len(text) > LONGEST:
-        raise error(f"{source}: longer than the allowed {LONGEST:,} characters")
+    check("study_bytes", len(text.encode(errors="surrogatepass")), source, error)
     reader = _Reader(source, error)
     try:
         for event in _events(text):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,17 +11,33 @@ from robustness.sweep.outcomes import Judge
 from robustness.trial import COUNTED
 
 
-def outcomes_of(judge: Judge, status: ArrayLike, metric: ArrayLike, measured: ArrayLike = False) -> NDArray[np.object_]:
+def outcomes_of(
+    judge: Judge,
+    status: ArrayLike,
+    metric: ArrayLike,
+    measured: ArrayLike = False,
+    threshold: ArrayLike | None = None,
+) -> NDArray[np.object_]:
     """The outcomes [n] of trials, None for those that do not count.
 
     `metric` is NaN for a trial without one; it learned nothing if it diverged or was `measured` nevertheless.
+    `threshold` [n] is each trial's own, where they differ (`thresholds_of`).
     """
     metric = np.asarray(metric, dtype=float)
+    limit = None if threshold is None else np.asarray(threshold, dtype=float)
     outcomes = np.full(metric.shape, "between", dtype=object)
-    outcomes[judge.has("good", metric)] = "good"
-    outcomes[judge.has("learned_nothing", metric) | np.isnan(metric)] = "learned_nothing"
+    outcomes[judge.has("good", metric, limit)] = "good"
+    outcomes[judge.has("learned_nothing", metric, limit) | np.isnan(metric)] = "learned_nothing"
     outcomes[~counts(status, metric, measured)] = None
     return outcomes
+
+
+def thresholds_of(
+    judge: Judge, arms: Iterable[str], rhos: Iterable[object], starts: Iterable[float]
+) -> NDArray[np.float64]:
+    """The threshold of each trial [n] by its arm, initial rho (None if it has none) and start (NaN if unknown)."""
+    trials = zip(arms, rhos, starts, strict=True)
+    return np.array([judge.threshold(arm, rho, start) for arm, rho, start in trials], dtype=np.float64)
 
 
 def counts(status: ArrayLike, metric: ArrayLike, measured: ArrayLike = False) -> NDArray[np.bool_]:

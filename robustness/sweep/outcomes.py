@@ -1,23 +1,32 @@
 """The judge: whether an ended trial learned nothing, is good, or lies between; or is excluded from the fractions.
 
-    metric < nothing                     learned_nothing    (`inclusive`: metric <= nothing)
+    metric < threshold                   learned_nothing    (`inclusive`: metric <= threshold)
     metric >= good, and not the above    good
     anything else                        between
 
-At the best epoch a diverged trial counts by the epochs it recorded; at the last epoch it learned nothing. Trials that
-ran out of memory, timed out or failed are excluded. Pre-training epochs never count.
+The threshold is one number, or it depends on the trial's cell, which is its arm and initial rho
+(`no_better_than_untrained`), or also on its start (`no_better_than_start`):
+
+    threshold = max(guessing, folded start + gain of the cell),    folded a = max(a, 1 - a)
+
+By the last rule a trial that is good never learned nothing. At the best epoch a diverged trial counts by the epochs it
+recorded; at the last epoch it learned nothing, and so did a finished trial whose metric was never a number. Trials that
+ran out of memory, timed out or failed are excluded. Epochs of pre-training, and the start, never count.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from robustness.trial import COUNTED, EpochResult, Status
 
 Outcome: TypeAlias = Literal["learned_nothing", "between", "good"]
+End: TypeAlias = Literal["value", "low", "high"]
+"""A threshold's value, or an end of its stated error."""
 
 SUMMARIES = ("best", "last")
 """The epochs at which a trial can be judged."""
@@ -27,6 +36,12 @@ UNTRAINED_NOTE = "untrained"
 
 CHANCE = 0.5
 """The AUC of a guess, and the threshold that stands in until that of untrained networks is known."""
+
+CHANCE_RULES = ("no_better_than_start", "no_better_than_untrained", "no_better_than_guessing")
+"""The rules of `learned_nothing` whose thresholds are measured; exactly one of them is set, or `below`."""
+
+_NO_START = 1.0
+"""The start of a trial that recorded none: no gain can be shown."""
 
 
 def judged_epoch(
@@ -50,20 +65,37 @@ def loses_metric(rule: str, status: Any) -> Any:
     return (status == "diverged") & (rule == "last")
 
 
+def cell_name(arm: str, rho: Any, edges: Sequence[float] | None = None) -> str:
+    """The cell of a trial: its arm and initial rho, or the interval between `edges` in which a varied rho lies."""
+    if rho is None or rho != rho:
+        return arm
+    if edges is None:
+        return f"{arm} {float(rho):g}"
+    return f"{arm} {bisect_left(edges, float(rho)) + 1}/{len(edges) + 1}"
+
+
 @dataclass(frozen=True)
 class Judge:
     """The thresholds of a study, and the outcome of a trial by them."""
 
     nothing: float
-    """Learned nothing: the metric is below this."""
+    """Learned nothing: the metric is below this; the lowest threshold where they differ between trials."""
     good: float
     """Good: the metric is at least this."""
     inclusive: bool = False
-    """Whether a metric equal to `nothing` has learned nothing, too: no better than an untrained network."""
+    """Whether a metric equal to the threshold has learned nothing, too: no better than an untrained network."""
     known: bool = True
     """False while the untrained networks' scores are not in the store and `CHANCE` stands in for their threshold."""
     why: str = ""
-    """Where `nothing` comes from, in a sentence."""
+    """Where the threshold comes from, in a sentence."""
+    cells: Mapping[str, float] = field(default_factory=dict)
+    """The threshold of each cell (`cell_name`) or, with `gains`, the gain that it requires; empty if one for all."""
+    gains: bool = False
+    """Whether a trial is judged by its gain over its own start, too."""
+    folded: bool = True
+    """Whether a start below 1/2 counts as the same distance above it."""
+    edges: tuple[float, ...] | None = None
+    """The edges of the cells' intervals of the initial rho; None if each of its values is a cell."""
 
     @staticmethod
     def of(document: Mapping[str, Any], untrained: Mapping[str, Any] | None) -> Judge:
@@ -71,66 +103,122 @@ class Judge:
         judge = judges(document, untrained)[document["outcomes"]["epoch"]]
         return judge if judge.known else replace(judge, nothing=math.nan)
 
-    def outcome(self, status: Status | str, metric: float | None) -> Outcome | None:
-        """The outcome of one trial; None while it runs and for trials that are excluded."""
+    def threshold(self, arm: str, rho: Any = None, start: float | None = None) -> float:
+        """The threshold of a trial of this arm and initial rho; a cell that is not known has the strictest."""
+        return self.threshold_in(cell_name(arm, rho, self.edges), start) if self.cells else self.nothing
+
+    def threshold_in(self, cell: str, start: float | None = None) -> float:
+        """The threshold of a trial of this cell."""
+        if not self.cells:
+            return self.nothing
+        own = self.cells.get(cell, max(self.cells.values()))
+        if not self.gains:
+            return own
+        begun = _NO_START if start is None or start != start else start
+        return max(self.nothing, (max(begun, 1 - begun) if self.folded else begun) + own)
+
+    def outcome(
+        self, status: Status | str, metric: float | None, threshold: float | None = None, measured: bool = False
+    ) -> Outcome | None:
+        """The outcome of one trial; None while it runs and for trials that are excluded.
+
+        `threshold` is its own where they differ. A trial without a metric learned nothing if it diverged, or if epochs
+        were `measured` nevertheless.
+        """
         if status not in COUNTED:
             return None
         if metric is None or math.isnan(metric):
-            return "learned_nothing" if status == "diverged" else None
-        if self.has("learned_nothing", metric):
+            return "learned_nothing" if measured or status == "diverged" else None
+        if self.has("learned_nothing", metric, threshold):
             return "learned_nothing"
-        return "good" if self.has("good", metric) else "between"
+        return "good" if self.has("good", metric, threshold) else "between"
 
-    def has(self, outcome: str, metric: Any) -> Any:
+    def has(self, outcome: str, metric: Any, threshold: Any = None) -> Any:
         """Whether a metric, a number or an array of any shape, means `learned_nothing` or `good`; never both."""
-        nothing = metric <= self.nothing if self.inclusive else metric < self.nothing
+        limit = self.nothing if threshold is None else threshold
+        nothing = metric <= limit if self.inclusive else metric < limit
+        good = metric >= self.good
         # For truth values and arrays of them alike, `>` is "and not".
-        return nothing if outcome == "learned_nothing" else (metric >= self.good) > nothing
+        if self.gains:
+            nothing = nothing > good
+        return nothing if outcome == "learned_nothing" else good > nothing
 
 
-def judges(document: Mapping[str, Any], untrained: Mapping[str, Any] | None) -> dict[str, Judge]:
-    """The judges of a study at the best and at the last epoch.
+def judges(document: Mapping[str, Any], untrained: Mapping[str, Any] | None, end: End = "value") -> dict[str, Judge]:
+    """The judges of a study at the best and at the last epoch, with thresholds at their values or ends of their error.
 
-    `nothing` is a number of the study file, or the upper point of the scores of untrained networks or guesses.
+    The threshold is a number of the study file, or the upper point of the scores of untrained networks or guesses.
     """
     outcomes = document["outcomes"]
     rule, good = outcomes["learned_nothing"], float(outcomes["good"]["at_least"])
     if rule.get("below") is not None:
         fixed = Judge(float(rule["below"]), good, why=f"the study sets it: below {rule['below']:g}")
         return dict.fromkeys(SUMMARIES, fixed)
-    level = float(rule.get("no_better_than_untrained") or rule["no_better_than_guessing"])
-    return {summary: _beating_chance(untrained, summary, level, good) for summary in SUMMARIES}
-
-
-def _beating_chance(note: Mapping[str, Any] | None, summary: str, level: float, good: float) -> Judge:
-    if note is None:
+    name = next(name for name in CHANCE_RULES if rule.get(name))
+    if untrained is None:
         why = f"what chance scores has not been found out yet: {CHANCE} stands in for the threshold"
-        return Judge(CHANCE, good, inclusive=True, known=False, why=why)
-    part: Mapping[str, Any] = note.get("summaries", {}).get(summary) or note
-    scores = [float(score) for score in part.get("scores", [])]
-    if part.get("threshold") is not None:
-        value = float(part["threshold"])
-    else:
-        # Loads numpy, which `status` does without.
-        from robustness.sweep.chance import upper_point
+        gains = name == "no_better_than_start"
+        return dict.fromkeys(SUMMARIES, Judge(CHANCE, good, inclusive=True, known=False, why=why, gains=gains))
+    return {summary: _beating_chance(untrained, summary, name, float(rule[name]), good, end) for summary in SUMMARIES}
 
-        points = [upper_point(values, level) for values in (scores, _permuted(part.get("permutation"))) if values]
-        value = max(points, default=CHANCE)
+
+def _beating_chance(note: Mapping[str, Any], summary: str, rule: str, level: float, good: float, end: End) -> Judge:
+    part: Mapping[str, Any] = note.get("summaries", {}).get(summary) or note
+    by_cell: Mapping[str, Any] = (part.get("by_cell") or {}) if rule != "no_better_than_guessing" else {}
+    cells = {cell: float(entry[end]) for cell, entry in by_cell.items()}
+    gains = rule == "no_better_than_start"
+    edges = note.get("edges")
+    return Judge(
+        min(cells.values()) if cells and not gains else _common_threshold(part, rule, level, end),
+        good,
+        inclusive=True,
+        why=_why(note, part, summary, rule, level),
+        cells=cells,
+        gains=gains,
+        folded=bool(note.get("folded", True)),
+        edges=None if edges is None else tuple(float(edge) for edge in edges),
+    )
+
+
+def _common_threshold(part: Mapping[str, Any], rule: str, level: float, end: End) -> float:
+    """The threshold that is the same for all trials."""
+    permutation = part.get("permutation")
+    if rule != "no_better_than_untrained" and isinstance(permutation, Mapping):
+        stated = permutation.get("point" if end == "value" else end)
+        if stated is not None:
+            return float(stated)
+    if part.get("threshold") is not None:
+        return float(part["threshold"])
+    # Loads numpy, which `status` does without.
+    from robustness.sweep.chance import upper_quantile
+
+    scores = [float(score) for score in part.get("scores", [])]
+    points = [upper_quantile(values, level) for values in (scores, _permuted(permutation)) if values]
+    return max(points, default=CHANCE)
+
+
+def _why(note: Mapping[str, Any], part: Mapping[str, Any], summary: str, rule: str, level: float) -> str:
+    """Where the threshold comes from."""
     judged_as = str(part.get("summary", note.get("summary", summary)))
     evaluations = part.get("evaluations", note.get("evaluations"))
-    if scores:
-        why = (
-            f"no better than the {100 * (1 - level):g} % point of {len(scores)} untrained networks, each judged by the "
-            f"{judged_as} of {evaluations} evaluations, and never below the same point of permutations by patient"
+    point = f"{100 * (1 - level):g} % point"
+    judged = f"judged by the {judged_as} of {evaluations} evaluations"
+    why = f"no better than the {point} of guesses, labels permuted between patients, {judged}"
+    networks = len(part.get("scores", []))
+    if rule == "no_better_than_start":
+        why += (
+            f"; or no further above its own start than the {point} of gains from one untrained network to another of "
+            f"the same arm and initial rho, on resampled patients ({networks} networks)"
         )
-    else:
+    elif rule == "no_better_than_untrained" and networks:
+        cell = "of the same arm and initial rho, " if part.get("by_cell") else ""
         why = (
-            f"no better than the {100 * (1 - level):g} % point of guesses, labels permuted between patients, judged by "
-            f"the {judged_as} of {evaluations} evaluations"
+            f"no better than the {point} of {networks} untrained networks, {cell}each {judged}, "
+            "and never below the same point of permutations by patient"
         )
     if judged_as != summary:
         why += f" (made for the {judged_as} epoch; at the {summary} it is the stricter one)"
-    return Judge(value, good, inclusive=True, why=why)
+    return why
 
 
 def _permuted(permutation: object) -> list[float]:

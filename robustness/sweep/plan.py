@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from robustness.errors import SearchSpaceError, StudyFileError
+from robustness.guards.limits import check
 from robustness.space.space import Configuration
 from robustness.study.study import Study
 from robustness.sweep.winners import count_further
@@ -21,7 +23,8 @@ class Plan:
     configurations: tuple[Configuration, ...]
     """Numbered by position, from 0; extending a study keeps the existing ones."""
     trials: tuple[Trial, ...]
-    """In running order: paired trials together, and each configuration once before the next replicate."""
+    """In running order: paired trials together, and each configuration once before the next replicate; in a study with
+    `stop`, all replicates of a configuration before the next one."""
     space: int | None
     """The number of configurations in the space; None if it is continuous."""
     allowed: int | None
@@ -67,6 +70,8 @@ def make_plan(study: Study) -> Plan:
     """Draw the configurations of a study; raises SearchSpaceError if the space has too few."""
     sampling = study.sampling
     try:
+        wanted = sampling.configurations or study.space.allowed() or 0
+        check("trials", wanted * len(study.arms) * sampling.replicates, "the plan", SearchSpaceError)
         configurations = study.space.draw(sampling.strategy, sampling.configurations, sampling.seed)
         space, allowed = study.space.size(), study.space.allowed()
     except SearchSpaceError as error:
@@ -86,9 +91,9 @@ def make_plan(study: Study) -> Plan:
             training=study.training,
             metric=study.outcomes.metric,
             trainable=study.trainable,
+            records_start=study.outcomes.learned_nothing.no_better_than_start is not None,
         )
-        for replicate in range(sampling.replicates)
-        for number, configuration in enumerate(configurations)
+        for number, configuration, replicate in _order(configurations, sampling.replicates, study.stop is not None)
         for arm in study.arms
     )
     terms = study.winners
@@ -101,3 +106,14 @@ def make_plan(study: Study) -> Plan:
         replicates=max(sampling.replicates, 0 if terms is None else terms.replicates),
         winners=0 if terms is None else count_further(terms, len(study.arms), configurations),
     )
+
+
+def _order(
+    configurations: Sequence[Configuration], replicates: int, whole: bool
+) -> Iterator[tuple[int, Configuration, int]]:
+    """Every configuration and replicate in running order: replicate by replicate, or configurations as a `whole`."""
+    numbered = list(enumerate(configurations))
+    if whole:
+        yield from ((number, values, replicate) for number, values in numbered for replicate in range(replicates))
+    else:
+        yield from ((number, values, replicate) for replicate in range(replicates) for number, values in numbered)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from robustness.errors import plural
 from robustness.study.bundled import bundled_names
-from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge, Outcome
+from robustness.sweep.outcomes import Outcome
+from robustness.sweep.trial_judge import TrialJudge
 from robustness.trial import COUNTED, ENDED, NO_RESULT, EpochResult, Status, TrialKey
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class SweepProgress(Progress):
     def of(store: StudyStore) -> SweepProgress:
         """The progress of a stored study."""
         document = store.document()
-        judge = Judge.of(document, store.note(UNTRAINED_NOTE))
+        judge = TrialJudge.of(store, document)
         progress = SweepProgress(
             study=str(document["name"]),
             metric=str(document["outcomes"]["metric"]),
@@ -162,7 +163,7 @@ class SweepProgress(Progress):
         for key, status, metric, *_ in store.results():
             progress.states[key] = status
             if status in ENDED:
-                progress.outcomes[key] = judge.outcome(status, metric)
+                progress.outcomes[key] = judge.outcome(key, status, metric)
         for key, seconds in store.seconds().items():
             if progress.states[key] == "finished":
                 progress.add_epochs(key.arm, progress.epochs or 1, seconds)
@@ -217,7 +218,9 @@ class SweepProgress(Progress):
 
     def outcomes_line(self) -> str:
         shares = [f"{arm} {shown} of {counted}" for arm, (shown, counted) in self.fractions().items() if counted]
-        return f"{in_words(self.outcome)}: {', '.join(shares)}" if shares else ""
+        replicated = any(key.replicate > 0 and not self._of_winner(key) for key in self.states)
+        trials = " trials" if replicated else ""
+        return f"{in_words(self.outcome)}: {', '.join(shares)}{trials}" if shares else ""
 
     def epochs_of(self, key: TrialKey) -> int | None:  # noqa: ARG002
         return self.epochs

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from robustness.execution.protocol import Ending, Started
+from robustness.files import file_name
 from robustness.store.study_store import StudyStore
 from robustness.store.writer import Writer
 from robustness.study.study import Study
-from robustness.sweep.outcomes import Judge, Outcome, judged_epoch
+from robustness.sweep.outcomes import SUMMARIES, Outcome, judged_epoch
 from robustness.sweep.stopping import Decision
+from robustness.sweep.trial_judge import TrialJudge
 from robustness.trial import EpochResult, Status, Trial, TrialKey
 
 
@@ -43,7 +45,7 @@ class Recorder:
     def __init__(
         self,
         study: Study,
-        judge: Judge,
+        judge: TrialJudge,
         folder: Path | None,
         watcher: Watcher | None = None,
         decision: Decision | None = None,
@@ -57,32 +59,53 @@ class Recorder:
         self._folder = folder
         self._watcher = watcher
         self._decision = decision
-        self._epochs: dict[TrialKey, list[EpochResult]] = {}
+        self._decisive: dict[TrialKey, list[EpochResult]] = {}
+        """Of each running trial the best epoch so far and the last: those by which it may be judged."""
 
     def started(self, key: TrialKey, attempt: int, where: Started) -> None:
-        self._epochs[key] = []
+        self._decisive[key] = []
+        self._judge.started(key)
         self._store().started(key, attempt, where.worker, where.device)
         if self._watcher is not None:
             self._watcher.started(key, where)
 
     def epoch(self, key: TrialKey, result: EpochResult) -> None:
         self._store().epoch(key, result)
-        self._epochs.setdefault(key, []).append(result)
+        self._decisive[key] = self._keep_decisive([*self._decisive.get(key, []), result])
+        self._judge.epoch(key, result)
         if self._watcher is not None:
             self._watcher.epoch(key, result)
 
     def ended(self, key: TrialKey, ending: Ending) -> None:
-        epochs = self._epochs.pop(key, [])
+        epochs = self._decisive.pop(key, [])
         metric, number = judged_epoch(epochs, self._metric, self._rule, ending.status)
         self._store().ended(key, ending.status, metric, number, ending.error, ending.seconds)
         self.ended_here += 1
-        outcome = self._judge.outcome(ending.status, metric)
+        outcome = self._judge.outcome(key, ending.status, metric)
         if self._decision is not None:
             self._decision.add(key, outcome)
         if self._folder is not None:
             checkpoint_of(key, self._folder).unlink(missing_ok=True)
         if self._watcher is not None:
             self._watcher.ended(key, ending.status, outcome, ending.seconds)
+
+    def watching(self, stop: Callable[[], bool]) -> Callable[[], bool]:
+        """`stop` for an executor, which also looks after the store while no trial reports.
+
+        It raises StoreError if the store is gone or another sweep has taken over the study.
+        """
+
+        def stop_or_raise() -> bool:
+            if self.writer is not None:
+                self.writer.watch()
+            return stop()
+
+        return stop_or_raise
+
+    def _keep_decisive(self, epochs: list[EpochResult]) -> list[EpochResult]:
+        """Return the epochs by which a trial may be judged, so that a long trial does not fill the driver's memory."""
+        numbers = {judged_epoch(epochs, self._metric, rule, "finished")[1] for rule in SUMMARIES}
+        return [epoch for epoch in epochs if epoch.epoch in numbers]
 
     def _store(self) -> Writer:
         if self.writer is None:
@@ -94,12 +117,12 @@ def checkpoint_folder(study: Study, store: StudyStore) -> Path | None:
     """The folder for checkpoints, next to the store's file; None if the study saves none."""
     if not study.training.get("checkpoint_every"):
         return None
-    return store.spill.resolve().with_name(f"{study.name}.checkpoints")
+    return store.spill.resolve().with_name(f"{file_name(study.name)}.checkpoints")
 
 
 def checkpoint_of(key: TrialKey, folder: Path) -> Path:
     """The checkpoint file of a trial."""
-    return folder / f"{key.configuration}-{key.arm}-{key.replicate}.pt"
+    return folder / f"{key.configuration}-{file_name(key.arm)}-{key.replicate}.pt"
 
 
 def with_checkpoint(trial: Trial, folder: Path | None) -> Trial:

@@ -1,206 +1,223 @@
-r"""Early stopping: a confidence sequence for a paired difference, valid when inspected after every pair.
+"""Early stopping on evidence that is inspected after every configuration: `stop` in a study file.
 
-A pair scores +1 (only the first arm has the outcome), -1 (only the second) or 0. With discordance q = P(+1) + P(-1) and
-p = P(+1 | discordant) the difference is d = q (2p - 1). Under (q, p), after n pairs with b times +1 and c times -1,
+The unit is the configuration. Once all of its trials have ended, it contributes to each comparison of two arms the mean
+over its replicates of (first arm has the outcome) - (second arm has it), between -1 and 1. The hypothesis that this has
+mean zero is tested by betting (`robustness.statistics.sequential`), several comparisons together by closed testing, so
+that the probability of ever declaring a difference where there is none is at most `level`.
 
-    E1(p) = B(b + 1/2, c + 1/2) / B(1/2, 1/2) / (p^b (1 - p)^c)
-    E2(q) = B(m + 1/2, n - m + 1/2) / B(1/2, 1/2) / (q^m (1 - q)^(n - m)),    m = b + c
-
-and E1 E2 are nonnegative martingales that start at 1, and so is M = E1 (1 + E2) / 2. By Ville's inequality M ever
-reaches 1 / level with probability at most `level`. The confidence sequence contains every d for which some (q, p) with
-that d has M < 1 / level; including E1 alone in M makes a decision about d = 0 cost only a factor of two.
-
-Only the longest finished prefix of the plan is used, because trials that finish early are not a random sample.
+- Only the longest finished prefix of the plan counts, since trials that finish early are not a random sample. A
+  configuration has finished when the trials of all arms have, so every comparison rests on the same configurations.
+- Replicates of a configuration are dependent, and their mean is known only after the last of them. Therefore the plan
+  of a study with `stop` runs all replicates of a configuration before the next one begins (`plan.make_plan`).
+- A replicate in which either arm ran out of memory, timed out or failed is left out of the configuration's mean, as it
+  is left out of the report's fractions. A configuration without a complete replicate is skipped: no bet is made on it.
+- Strata of the space take turns, and the mean of a difference may vary between them. The product of their factors is a
+  fair bet over a whole round (the geometric mean is at most the arithmetic), so evidence is read after whole rounds.
+- Where configurations are drawn without repeats from a finite space, a run of differences to one side is followed by
+  fewer of them, which makes false alarms rarer (`benchmarks/stopping.py`).
+- Futility only ends a sweep without a decision, so it cannot cause a false one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import betaln, xlog1py, xlogy
 
+from robustness.statistics.sequential import Bets, anytime_p, chance_of_decision, closed, confidence_sequence
+from robustness.study.sections import Stop
 from robustness.trial import PENDING, TrialKey
 
 if TYPE_CHECKING:
     from robustness.store.study_store import StudyStore
     from robustness.study.study import Study
-    from robustness.sweep.outcomes import Judge, Outcome
+    from robustness.sweep.outcomes import Outcome
     from robustness.sweep.plan import Plan
+    from robustness.sweep.trial_judge import TrialJudge
 
-_GRID = 201
-_HALF = float(betaln(0.5, 0.5))
+Reason: TypeAlias = Literal["decided", "futility"]
 
-
-@dataclass(frozen=True)
-class Evidence:
-    """Evidence of the finished prefix of pairs about the difference."""
-
-    pairs: int
-    first_only: int
-    second_only: int
-    low: float
-    high: float
-    """Current confidence sequence of the difference, first arm minus second."""
-    decided: bool
-    """Whether zero is excluded."""
-
-    @property
-    def difference(self) -> float:
-        return (self.first_only - self.second_only) / self.pairs if self.pairs else math.nan
+WATCHED_NOTE = "watched"
+"""The note of a study whose sweep has ever had a `stop` section: its statistics must allow for repeated looks."""
+STOPPED_NOTE = "stopped"
+"""The note of a sweep that its `stop` section ended: why, and the evidence of each comparison."""
+FUTILITY_CHECKS = 20
+"""How often futility is examined in the course of a sweep."""
 
 
-def excludes_zero(pairs: int, first_only: int, second_only: int, level: float) -> bool:
-    """Whether the sequence excludes a difference of zero: M >= 1 / level for p = 1/2 and every q."""
-    discordant = first_only + second_only
-    if discordant == 0:
-        return False
-    # E2 is smallest at the observed discordance.
-    log_e2 = _log_mixture(discordant, pairs - discordant, discordant / pairs)
-    log_e1 = _log_mixture(first_only, second_only, 0.5)
-    return bool(log_e1 + np.logaddexp(0.0, log_e2) - math.log(2) >= -math.log(level))
+def ends_of_rounds(strata: Sequence[Hashable]) -> list[bool]:
+    """Whether each configuration, by its stratum in the plan's order, is the last of a round through the strata."""
+    seen: set[Hashable] = set()
+    ends = []
+    for place, stratum in enumerate(strata):
+        seen.add(stratum)
+        last = place + 1 == len(strata) or strata[place + 1] in seen
+        ends.append(last)
+        if last:
+            seen = set()
+    return ends
 
 
-def evidence(pairs: int, first_only: int, second_only: int, level: float) -> Evidence:
-    """Confidence sequence after `pairs` pairs, to within 1/100."""
-    decided = excludes_zero(pairs, first_only, second_only, level)
-    if pairs == 0:
-        return Evidence(0, 0, 0, -1.0, 1.0, False)
-    discordant = first_only + second_only
-    q = np.linspace(0.0, 1.0, _GRID)[:, None]
-    d = np.linspace(-1.0, 1.0, _GRID)[None, :]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = np.where(q > 0, (1 + d / q) / 2, np.where(d == 0, 0.5, np.nan))
-        log_e1 = _log_mixture_array(first_only, second_only, np.clip(p, 0.0, 1.0))
-        log_e2 = _log_mixture_array(discordant, pairs - discordant, q)
-        log_m = log_e1 + np.logaddexp(0.0, log_e2) - math.log(2)
-    # No p exists for |d| > q.
-    log_m = np.where((np.abs(d) <= q + 1e-12) & ~np.isnan(log_m), log_m, np.inf)
-    kept = d[0][log_m.min(axis=0) < -math.log(level)]
-    step = 2 / (_GRID - 1)
-    low, high = (float(kept.min()) - step, float(kept.max()) + step) if kept.size else (-1.0, 1.0)
-    if decided:
-        # The resolution of the grid must not contradict the exact decision.
-        low, high = (max(low, 0.0), high) if first_only > second_only else (low, min(high, 0.0))
-    return Evidence(pairs, first_only, second_only, max(low, -1.0), min(high, 1.0), decided)
-
-
-def _log_mixture(successes: int, failures: int, probability: float) -> float:
-    return float(_log_mixture_array(successes, failures, np.asarray(probability)))
-
-
-def _log_mixture_array(successes: int, failures: int, probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    likelihood = xlogy(successes, probability) + xlog1py(failures, -probability)
-    result: NDArray[np.float64] = betaln(successes + 0.5, failures + 0.5) - _HALF - likelihood
-    return result
+def difference(first: Iterable[bool | None], second: Iterable[bool | None]) -> float | None:
+    """The mean of (first - second) over replicates with both results; None if there is no such replicate."""
+    pairs = [int(a) - int(b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    return sum(pairs) / len(pairs) if pairs else None
 
 
 class StoppingRule:
-    """Follows the pairs in the plan's order; `decided` once the finished prefix excludes a difference of zero."""
+    """Follows the configurations in the plan's order; `reason` is set once the finished prefix may end the sweep."""
 
-    def __init__(self, pairs: int, level: float = 0.05, minimum_pairs: int = 1) -> None:
-        self._scores: list[int | str | None] = ["open"] * pairs
-        self._level = level
-        self._minimum = minimum_pairs
-        self._prefix = 0
-        self._counts = {1: 0, -1: 0, 0: 0}
-        self.decided = False
+    def __init__(self, comparisons: int, configurations: int, terms: Stop, ends: Sequence[bool] | None = None) -> None:
+        self.terms = terms
+        self.configurations = 0
+        """The length of the finished prefix; it no longer grows once the sweep may end."""
+        self.reason: Reason | None = None
+        self.differences: list[list[float]] = [[] for _ in range(comparisons)]
+        """Of each comparison, without skipped configurations."""
+        self.looks: list[list[bool]] = [[] for _ in range(comparisons)]
+        """Whether evidence was read after each of the differences."""
+        self._ends = [True] * configurations if ends is None else list(ends)
+        self._waiting: dict[int, Sequence[float | None]] = {}
+        self._bets = Bets(comparisons)
+        self._highest = np.ones(comparisons)
+        self._corrected = np.ones(comparisons)
 
-    def add(self, place: int, score: int | None) -> bool:
-        """Record the score +1, 0 or -1 of a finished pair (None if it is excluded); return whether it is decided."""
-        self._scores[place] = score
-        while not self.decided and self._prefix < len(self._scores):
-            current = self._scores[self._prefix]
-            if isinstance(current, str):
-                break
-            self._prefix += 1
-            if current is None:
-                continue
-            self._counts[current] += 1
-            # Counting stops with the decision, so the evidence remains that of the deciding pair.
-            self.decided = self._pairs() >= self._minimum and excludes_zero(*self._state(), self._level)
-        return self.decided
+    def add(self, place: int, differences: Sequence[float | None]) -> bool:
+        """Record a finished configuration's difference in each comparison; return whether the sweep may end."""
+        self._waiting[place] = differences
+        while self.reason is None and self.configurations in self._waiting:
+            self._extend(self._waiting.pop(self.configurations))
+        return self.reason is not None
 
-    def evidence(self) -> Evidence:
-        """Evidence of the finished prefix, frozen once it is decided."""
-        return evidence(*self._state(), self._level)
+    @property
+    def p_values(self) -> list[float]:
+        """The anytime-valid p-value of each comparison by itself."""
+        return [anytime_p([value]) for value in self._highest]
 
-    def _pairs(self) -> int:
-        return sum(self._counts.values())
+    @property
+    def p_adjusted(self) -> list[float]:
+        """The same after the correction by closed testing."""
+        return [anytime_p([value]) for value in self._corrected]
 
-    def _state(self) -> tuple[int, int, int]:
-        return self._pairs(), self._counts[1], self._counts[-1]
+    @property
+    def decided(self) -> list[bool]:
+        """Whether each comparison is decided."""
+        enough = [len(values) >= self.terms.minimum_pairs for values in self.differences]
+        return [many and p < self.terms.level for many, p in zip(enough, self.p_adjusted, strict=True)]
 
+    def _extend(self, differences: Sequence[float | None]) -> None:
+        look = self._ends[self.configurations]
+        self.configurations += 1
+        for values, looks, value in zip(self.differences, self.looks, differences, strict=True):
+            if value is not None:
+                values.append(value)
+                looks.append(look)
+            elif look and looks:
+                looks[-1] = True
+        evidence = self._bets.add([0.0 if value is None else value for value in differences])
+        if not look:
+            return
+        self._highest = np.maximum(self._highest, evidence)
+        self._corrected = np.maximum(self._corrected, closed(evidence[:, None])[:, 0])
+        decided = self.decided
+        if all(decided) or (any(decided) and self.terms.when == "any"):
+            self.reason = "decided"
+        elif self._futile(decided):
+            self.reason = "futility"
 
-def pair_shows(first: bool | None, second: bool | None) -> int | None:
-    """Score of a pair: +1 if only the first arm has the outcome, -1 if only the second; None if one is excluded."""
-    return None if first is None or second is None else int(first) - int(second)
-
-
-def first_decision(scores: Iterable[int], level: float, minimum_pairs: int = 1) -> int | None:
-    """Number of pairs, in order, after which the difference is decided; None if it never is."""
-    values = list(scores)
-    rule = StoppingRule(len(values), level, minimum_pairs)
-    for place, value in enumerate(values):
-        if rule.add(place, value):
-            return place + 1
-    return None
+    def _futile(self, decided: Sequence[bool]) -> bool:
+        """Whether every open comparison is unlikely to be decided, even by its own evidence without correction."""
+        planned = len(self._ends)
+        remaining, step = planned - self.configurations, max(1, planned // FUTILITY_CHECKS)
+        limit = self.terms.futility
+        if limit is None or not remaining or self.configurations < self.terms.minimum_pairs:
+            return False
+        if self.configurations % step:
+            return False
+        return all(
+            done or chance_of_decision(values, remaining, self.terms.level, seed=self.configurations) < limit
+            for values, done in zip(self.differences, decided, strict=True)
+        )
 
 
 class Decision:
-    """Early stopping of a study by its `stop` section: first arm against second, pairs in the plan's order."""
+    """Early stopping of a study by its `stop` section, from the outcomes of its trials in any order."""
 
     def __init__(self, study: Study, plan: Plan) -> None:
-        self._stop = study.stop
-        self._outcome = (study.stop.outcome if study.stop else None) or study.outcomes.primary
-        self._arms = tuple(arm.label for arm in study.arms[:2])
-        pairs = dict.fromkeys((trial.replicate, trial.configuration) for trial in plan.trials)
-        self._places = {pair: place for place, pair in enumerate(pairs)}
-        self._shown: dict[tuple[int, int], dict[str, bool | None]] = {}
         self._rule: StoppingRule | None = None
-        if self._stop is not None and len(self._arms) == 2:
-            self._rule = StoppingRule(len(pairs), self._stop.level, self._stop.minimum_pairs)
+        self._outcomes: dict[int, dict[tuple[str, int], bool | None]] = {}
+        if study.stop is None:
+            return
+        self._outcome = study.stop.outcome or study.outcomes.primary
+        self._labels = [arm.label for arm in study.arms]
+        self._replicates = study.sampling.replicates
+        self.comparisons = watched_comparisons(study.compared, study.stop.arms)
+        strata = [tuple(values[name] for name in study.space.stratify) for values in plan.configurations]
+        ends = ends_of_rounds(strata) if study.space.stratify else None
+        self._rule = StoppingRule(len(self.comparisons), len(plan.configurations), study.stop, ends)
 
     @staticmethod
-    def of(study: Study, plan: Plan, judge: Judge, store: StudyStore) -> Decision:
+    def of(study: Study, plan: Plan, judge: TrialJudge, store: StudyStore) -> Decision:
         """The decision after all trials that have ended in the store."""
         decision = Decision(study, plan)
         for trial in store.results():
             if trial.status not in PENDING:
-                decision.add(trial.key, judge.outcome(trial.status, trial.metric))
+                decision.add(trial.key, judge.outcome(trial.key, trial.status, trial.metric))
         return decision
 
     def add(self, key: TrialKey, outcome: Outcome | None) -> None:
-        """Record the outcome of an ended trial; None excludes its pair."""
-        if self._rule is None or key.arm not in self._arms:
+        """Record the outcome of an ended trial; None leaves its replicate out."""
+        if self._rule is None or key.arm not in self._labels or key.replicate >= self._replicates:
             return
-        pair = (key.replicate, key.configuration)
-        shown = self._shown.setdefault(pair, {})
-        shown[key.arm] = None if outcome is None else outcome == self._outcome
-        if len(shown) == 2:
-            self._rule.add(self._places[pair], pair_shows(shown[self._arms[0]], shown[self._arms[1]]))
+        known = self._outcomes.setdefault(key.configuration, {})
+        known[key.arm, key.replicate] = None if outcome is None else outcome == self._outcome
+        if len(known) == len(self._labels) * self._replicates:
+            shown = {arm: [known[arm, replicate] for replicate in range(self._replicates)] for arm in self._labels}
+            differences = [difference(shown[first], shown[second]) for first, second in self.comparisons]
+            self._rule.add(key.configuration, differences)
 
     @property
-    def decided(self) -> bool:
-        return self._rule is not None and self._rule.decided
+    def reason(self) -> Reason | None:
+        """Why the sweep may end; None as long as it should go on."""
+        return None if self._rule is None else self._rule.reason
 
-    def note(self) -> Mapping[str, Any]:
-        """The evidence behind the decision, as the store keeps it for the report."""
-        if self._rule is None or self._stop is None:
+    def note(self) -> dict[str, Any]:
+        """The evidence behind the end of the sweep, as the store keeps it; empty if it goes on."""
+        rule = self._rule
+        if rule is None or rule.reason is None:
             return {}
-        evidence = self._rule.evidence()
-        return {
+        level = rule.terms.level
+        comparisons = []
+        rows = zip(
+            self.comparisons, rule.differences, rule.looks, rule.p_values, rule.p_adjusted, rule.decided, strict=True
+        )
+        for arms, values, looks, p_value, p_adjusted, decided in rows:
+            interval = confidence_sequence(values, looks=looks, level=1 - level)
+            comparisons.append(
+                {
+                    "arms": list(arms),
+                    "pairs": len(values),
+                    "difference": sum(values) / len(values) if values else None,
+                    "low": None if math.isnan(interval.low) else interval.low,
+                    "high": None if math.isnan(interval.high) else interval.high,
+                    "p_value": p_value,
+                    "p_adjusted": p_adjusted,
+                    "decided": decided,
+                }
+            )
+        note = {
+            "reason": rule.reason,
             "outcome": self._outcome,
-            "arms": list(self._arms),
-            "level": self._stop.level,
-            "pairs": evidence.pairs,
-            "first_only": evidence.first_only,
-            "second_only": evidence.second_only,
-            "difference": evidence.difference,
-            "low": evidence.low,
-            "high": evidence.high,
+            "level": level,
+            "configurations": rule.configurations,
+            "comparisons": comparisons,
         }
+        # The keys of the time when a sweep had one comparison.
+        return note | {key: value for key, value in comparisons[0].items() if len(comparisons) == 1}
+
+
+def watched_comparisons(compared: Sequence[tuple[str, str]], arms: Sequence[str] | None) -> list[tuple[str, str]]:
+    """The comparisons that a `stop` section tests: those of the report, or the one of its two `arms`."""
+    return [pair for pair in compared if arms is None or set(pair) == set(arms)]

@@ -11,15 +11,12 @@ from robustness.execution.gpu_share import estimated_share
 from robustness.execution.protocol import Executor, Share, Terms, never
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
-from robustness.sweep.outcomes import UNTRAINED_NOTE, Judge
 from robustness.sweep.plan import Plan
 from robustness.sweep.recording import Recorder, SweepWatcher, checkpoint_folder, with_checkpoint
-from robustness.sweep.stopping import Decision
+from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE, Decision, Reason
+from robustness.sweep.trial_judge import TrialJudge
 from robustness.sweep.winners import plan_winners
 from robustness.trial import NO_RESULT, Trial, TrialKey
-
-STOPPED_NOTE = "stopped"
-"""The note of a study that stopped early: outcome, arms, level, pairs, difference and its interval."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +29,8 @@ class SweepResult:
     """Trials of the study that have not ended."""
     not_successful: int
     """Trials of the study that failed, timed out or ran out of memory, in this sweep or before."""
-    decided: bool
-    """Whether the study's `stop` section ended it."""
+    stopped: Reason | None = None
+    """Why the study's `stop` section ended it; None if it did not."""
 
 
 def sweep(
@@ -49,13 +46,15 @@ def sweep(
 
     The caller holds the study's lock. Raises StoreError if the store can no longer be written; saved results remain.
     """
-    judge = Judge.of(study.document(), store.note(UNTRAINED_NOTE))
+    judge = TrialJudge.of(store)
+    if study.stop is not None:
+        store.save_note(WATCHED_NOTE, study.stop.model_dump(mode="json"))
     decision = Decision.of(study, plan, judge, store)
     wanted = set(only)
     folder = checkpoint_folder(study, store)
 
     def ended_early() -> bool:
-        return stop() or decision.decided
+        return stop() or decision.reason is not None
 
     recorder = Recorder(study, judge, folder, watcher, decision)
 
@@ -64,9 +63,9 @@ def sweep(
         with store.writer() as writer:
             recorder.writer = writer
             trials = (with_checkpoint(plan.trial(key), folder) for key in keys)
-            executor.run(trials, recorder, terms_of(study), ended_early)
+            executor.run(trials, recorder, terms_of(study), recorder.watching(ended_early))
 
-    if not decision.decided:
+    if decision.reason is None:
         run_pending()
     if not wanted and not ended_early():
         added = plan_winners(study.winners, plan, store)
@@ -74,7 +73,8 @@ def sweep(
             if watcher is not None:
                 watcher.planned(added)
             run_pending()
-    if decision.decided:
+    if decision.reason is not None or store.note(STOPPED_NOTE):
+        # Empty once an extended sweep goes on.
         store.save_note(STOPPED_NOTE, decision.note())
     if folder is not None:
         with suppress(OSError):
@@ -84,7 +84,7 @@ def sweep(
         run=recorder.ended_here,
         left=counts.get("planned", 0) + counts.get("running", 0),
         not_successful=sum(counts.get(status, 0) for status in NO_RESULT),
-        decided=decision.decided,
+        stopped=decision.reason,
     )
 
 

@@ -2,24 +2,37 @@
 
 A task is a module with a pydantic model `Options` (`extra="forbid"`) and a function `load(options) -> TaskData`. It may
 also have `check(options)`, which raises `TaskError` if something it needs is missing, and `image_size(options)`, which
-returns the side of an image in pixels or None; neither reads the data. Bundled tasks go by their names in `TASKS`, a
-user's own by `package.module`, or `module` if it lies beside the study file.
+returns the side of an image in pixels or None; neither reads the data. Bundled tasks go by their names in `TASKS`,
+those of installed packages by the names of their entry points (group `robustness.tasks`), and a user's own by
+`package.module`, or `module` if it lies beside the study file.
 """
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import json
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from robustness.errors import TaskError, unknown_name
+from robustness.errors import StudyFileError, TaskError, unknown_name
+from robustness.plugins import import_users_module, installed, load_installed
 from robustness.tasks.data import Split, TaskData
 from robustness.validation import read_options
 
-__all__ = ["TASKS", "Split", "TaskData", "check_task", "is_task", "load_task", "provide_task", "task_image_size"]
+__all__ = [
+    "TASKS",
+    "Split",
+    "TaskData",
+    "check_task",
+    "fresh_task",
+    "is_registered",
+    "is_task",
+    "load_task",
+    "provide_task",
+    "task_image_size",
+    "task_names",
+]
 
 TASKS = {
     "npz": "robustness.tasks.npz",
@@ -31,9 +44,19 @@ TASKS = {
 _loaded: dict[str, TaskData] = {}
 
 
+def task_names() -> list[str]:
+    """The names of bundled tasks and of those of installed packages."""
+    return [*TASKS, *(name for name in installed("robustness.tasks") if name not in TASKS)]
+
+
+def is_registered(name: object) -> bool:
+    """Whether the name is that of a bundled task or of one that an installed package offers."""
+    return name in TASKS or name in installed("robustness.tasks")
+
+
 def is_task(name: str) -> bool:
-    """Whether the name is a bundled task or a user's own module, which may still fail to load."""
-    if name in TASKS or "." in name:
+    """Whether the name is a registered task or a user's own module, which may still fail to load."""
+    if is_registered(name) or "." in name:
         return True
     try:
         return name.isidentifier() and importlib.util.find_spec(name) is not None
@@ -56,9 +79,15 @@ def load_task(options: Mapping[str, Any]) -> TaskData:
     """Return the data of the task `{"name": ..., **options}`; loaded once per process."""
     key = _key(options)
     if key not in _loaded:
-        task = _find(options)
-        _loaded[key] = task.load(_read(task, options))
+        _loaded[key] = fresh_task(options)
     return _loaded[key]
+
+
+def fresh_task(options: Mapping[str, Any]) -> TaskData:
+    """Return the data of a task, loaded anew."""
+    task = _find(options)
+    data: TaskData = task.load(_read(task, options))
+    return data
 
 
 def provide_task(options: Mapping[str, Any], data: TaskData) -> None:
@@ -83,14 +112,16 @@ def _key(options: Mapping[str, Any]) -> str:
 def _find(options: Mapping[str, Any]) -> ModuleType:
     name = options.get("name")
     if not isinstance(name, str) or not name:
-        raise TaskError(f"task: needs a name: one of {', '.join(TASKS)}, or your own module")
+        raise TaskError(f"task: needs a name: one of {', '.join(task_names())}, or your own module")
     if not is_task(name):
-        raise TaskError(f"task: {unknown_name('task', name, TASKS)}")
-    module_name = TASKS.get(name, name)
+        raise TaskError(f"task: {unknown_name('task', name, task_names())}")
     try:
-        task = importlib.import_module(module_name)
-    except (ImportError, ValueError) as error:
-        raise TaskError(f"task: cannot import {name!r} ({error})") from error
+        if name not in TASKS and name in installed("robustness.tasks"):
+            task: ModuleType = load_installed("robustness.tasks", name, "task")
+        else:
+            task = import_users_module(TASKS.get(name, name), "task")
+    except StudyFileError as error:
+        raise TaskError(str(error)) from error
     for needed in ("Options", "load"):
         if not hasattr(task, needed):
             raise TaskError(f"task: the module {name!r} has no {needed!r}")

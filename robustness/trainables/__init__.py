@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 from robustness.errors import StudyFileError, unknown_name
-from robustness.plugins import find_object
+from robustness.plugins import find_object, installed, load_installed
 from robustness.trainables.trainable import Trainable
 
 TRAINABLES = {
@@ -28,14 +31,36 @@ OLD_NAMES = {
 
 
 def find_trainable(name: str) -> Trainable:
-    """Return a built-in trainable by its short name, or a user's own by `package.module:name`."""
+    """Return a built-in or installed trainable by its short name, or a user's own by `package.module:name`."""
     name = OLD_NAMES.get(name, name)
-    if ":" not in name and name not in TRAINABLES:
-        line = unknown_name("trainable", name, TRAINABLES)
+    if name in TRAINABLES or ":" in name:
+        trainable = find_object(TRAINABLES.get(name, name), "trainable")
+    elif name in installed("robustness.trainables"):
+        trainable = load_installed("robustness.trainables", name, "trainable")
+    else:
+        line = unknown_name("trainable", name, (*TRAINABLES, *installed("robustness.trainables")))
         raise StudyFileError(f"trainable: {line}; write your own as package.module:function")
-    trainable = find_object(TRAINABLES.get(name, name), "trainable")
     if isinstance(trainable, Trainable):
         return trainable
     if not callable(trainable):
         raise StudyFileError(f"trainable: {name!r} is not callable")
+    _check_signature(trainable, name)
     return Trainable(trainable)
+
+
+def _check_signature(function: Callable[..., object], name: str) -> None:
+    """Raise unless the function can be called with a trial alone and looks made for it."""
+    wanted = "a trainable is a function of one argument, the trial, that yields EpochResults"
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise StudyFileError(f"trainable: {name!r} cannot be one: {wanted}") from None
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    passes_everything_on = kinds == [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
+    try:
+        signature.bind("trial")
+        fits = passes_everything_on or inspect.Parameter.VAR_POSITIONAL not in kinds
+    except TypeError:
+        fits = False
+    if not fits:
+        raise StudyFileError(f"trainable: {name!r} takes {signature}; {wanted}")

@@ -37,12 +37,21 @@ class Trainable:
     """The measures that can be a study's metric; None allows any name."""
     training_options: type[BaseModel] | None = None
     """The record of the study's `training` section, for `robustness schema`."""
+    may_lack_metric: bool = False
+    """Trials may finish without the study's metric, such as a data split without validation rows. By default a trial
+    that never reports the metric after pre-training fails."""
     needs_torch: bool = False
     """Workers import torch and set its threads before a trial's clock starts."""
     loads_task: bool = False
     """Trials load a task from `robustness.tasks`, whose arrays the executor shares between workers."""
     untrained: str | None = None
-    """The trainable that scores untrained networks, which `no_better_than_untrained` requires."""
+    """The trainable that scores untrained networks, which `no_better_than_untrained` requires. Its trials have a list
+    `networks` among their hyperparameters and yield one `EpochResult`, whose curves hold two evaluations of the metric
+    for each network, named by its place: "0", "1", ..."""
+    records_start: bool = False
+    """What `no_better_than_start` requires: a trial with `records_start` yields its untrained network's evaluation as
+    epoch 0, marked as pre-training; and with a number of `resamples` among its hyperparameters `untrained` also yields
+    the metric of each network on so many resamples of the patients, as the curves "resampled 0", "resampled 1", ..."""
     keeps_curves: bool = False
     """The report reads the epochs' curves. Off by default, since a trainable may send millions of values."""
     finals: str | None = None

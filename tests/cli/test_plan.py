@@ -40,6 +40,16 @@ def test_the_table_shows_counts_strata_power_and_every_configuration(capsys: pyt
     assert [row[0] for row in rows] == [str(number) for number in range(12)]
 
 
+def test_the_sample_size_takes_the_number_of_comparisons_into_account(capsys: pytest.CaptureFixture[str]) -> None:
+    def line(*options: str) -> str:
+        assert main(["plan", "deepdrid_robustness", *options]) == 0
+        return next(line for line in capsys.readouterr().out.splitlines() if line.startswith("sample size"))
+
+    assert "over 10 comparisons" in line()
+    assert "over 4 comparisons" in line("--set", "compare_with=mfvi")
+    assert "Holm" not in line("--set", "arms=[mfvi, radial]")
+
+
 def test_a_continuous_space_is_null_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", write(tmp_path, small()), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)

@@ -61,7 +61,7 @@ def test_a_grade_of_seven_is_one_line_and_nothing_is_written(
     ("change", "message"),
     [
         (["--images", "no_such_folder"], "no_such_folder: no such folder"),
-        (["--labels", "no_such.csv"], "no_such.csv: no such labels file"),
+        (["--labels", "no_such.csv"], "no_such.csv: no such file"),
         (["--grade-column", "levle"], "unknown column 'levle'; did you mean 'level'?"),
         (["--size", "4"], "size is 4, but must be between 16 and 2048"),
         (["--test-share", "0.9"], "--test-share 0.9"),

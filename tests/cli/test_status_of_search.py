@@ -65,12 +65,14 @@ def test_runs_and_final_models_are_counted_for_each_arm(url: str, capsys: pytest
             "runs": {"done": 3, "all": 4},
             "best": 0.875,
             "best_run": 2,
+            "best_search": 1,
             "final_models": {"done": 1, "all": 2},
         },
         "second": {
             "runs": {"done": 1, "all": 4},
             "best": None,
             "best_run": None,
+            "best_search": None,
             "final_models": {"done": 0, "all": 2},
         },
     }
@@ -119,7 +121,7 @@ def test_models_of_a_run_that_is_no_longer_the_best_do_not_count(url: str) -> No
             writer.started(key, 1, "host:1", "cpu")
             writer.ended(key, "finished", 0.95, 2, None, 6.0)
         progress = SearchProgress.of(registered)
-    assert progress.arms["first"].best_run == 4
+    assert progress.arms["first"].winners == {0: (0.95, 4)}
     assert progress.counts("final") == (0, 4)
 
 

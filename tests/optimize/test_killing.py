@@ -13,7 +13,7 @@ import robustness
 from robustness.execution.inline import InlineExecutor
 from robustness.optimize.search import NOTHING, runs_in, search
 from robustness.store import open_store
-from robustness.trial import TrialKey
+from robustness.trial import SEARCH_BLOCK, TrialKey
 
 SEARCH = {"runs": 10, "startup": 5}
 ARMS = ["first", "second"]
@@ -68,3 +68,36 @@ def test_killed_five_times_it_ends_with_ten_runs_for_each_arm_and_the_proposals_
         assert set(registered.states()) == set(EVERY)
         assert set(registered.states().values()) == {"finished"}
         assert runs_in(study, registered) == expected
+
+
+def test_killed_in_its_second_search_it_resumes_there(tmp_path: Path) -> None:
+    terms = {"arms": ARMS, "search": {"runs": 3, "startup": 1}, "finals": {"searches": 2}}
+    undisturbed = branin_study(**terms)
+    with open_store(f"sqlite:///{tmp_path / 'undisturbed.db'}") as store:
+        registered = store.register(undisturbed, NOTHING)
+        expected = [search(undisturbed, registered, InlineExecutor(), search_number=number) for number in range(2)]
+
+    path, url = tmp_path / "branin.yaml", f"sqlite:///{tmp_path / 'store.db'}"
+    training = {"folder": str(tmp_path)}
+    path.write_text(yaml.safe_dump(branin_document("train_on_signal", training=training, **terms)))
+    # Six runs and two final models in each search.
+    every = [TrialKey(first + number, ARMS[number % 2]) for first in (0, SEARCH_BLOCK) for number in range(8)]
+    killed_at = [every[7], every[11]]
+    for key in every:
+        if key not in killed_at:
+            mark(tmp_path, key, "go").touch()
+    for key in killed_at:
+        with begin(path, url) as process:
+            wait_for(mark(tmp_path, key, "begun"))
+            process.kill()
+            process.communicate()
+        mark(tmp_path, key, "go").touch()
+    with begin(path, url) as process:
+        _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    study = branin_study("train_on_signal", training=training, **terms)
+    with open_store(url, create=False) as store:
+        registered = store.study("branin")
+        assert set(registered.states()) == set(every)
+        assert set(registered.states().values()) == {"finished"}
+        assert [runs_in(study, registered, number) for number in range(2)] == expected

@@ -79,12 +79,6 @@ def test_a_copy_that_lacks_runs_is_made_up_for(store_url: str) -> None:
         assert trials[0].value == 0.7
 
 
-def test_a_store_in_memory_has_no_copy() -> None:
-    study = branin_study()
-    with open_mirror(read_url("sqlite://"), "branin", "validation_auc") as mirror:
-        assert not mirror.update("only", study.space, [])
-
-
 class Quiet(WSGIRequestHandler):
     def log_message(self, *_: object) -> None: ...
 

@@ -137,7 +137,7 @@ def test_killed_and_resumed_pruned_runs_stay_pruned(tmp_path: Path) -> None:
         process.communicate()
     (tmp_path / f"{key}.go".replace("/", "-")).touch()
     study = slow_study(training=training)
-    with open_store(url, create=False) as store:
+    with open_store(url) as store:
         registered = store.study("branin")
         pruned = [key for key, status in registered.states().items() if status == "pruned"]
         assert pruned

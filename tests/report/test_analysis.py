@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 from support.stores import AWKWARD, Made, fill, from_table, made_study, mixed, paper_like
 
 from report.analysis import analyse, as_json_text
@@ -38,12 +39,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         return dict(analyse(fill(opened, made_study(), from_table(table_of(MFVI, RADIAL)))).results)
 
 
-def finite_wilson(count: int, n: int, population: int) -> tuple[float, float]:
-    """Wilson's interval by its quadratic, at the number that stands for n of a finite space."""
-    larger = n * (population - 1) / (population - n)
+def wilson(count: int, n: int) -> tuple[float, float]:
+    """Wilson's interval by its quadratic."""
     z2 = stats.norm.ppf(0.975) ** 2
     p = count / n
-    roots = np.roots([1 + z2 / larger, -(2 * p + z2 / larger), p * p])
+    roots = np.roots([1 + z2 / n, -(2 * p + z2 / n), p * p])
     return float(min(roots)), float(max(roots))
 
 
@@ -56,7 +56,7 @@ def test_the_fractions_are_counted_over_pairs_with_their_intervals(results: dict
         ):
             entry = found[outcome]
             assert (entry["count"], entry["of"], entry["fraction"]) == (count, 12, count / 12)
-            assert (entry["low"], entry["high"]) == pytest.approx(finite_wilson(count, 12, 576))
+            assert (entry["low"], entry["high"]) == pytest.approx(wilson(count, 12))
         assert (found["trials"], found["best"]) == (12, max(scores))
         assert found["profile_area"] == pytest.approx(np.mean([(score - 0.5) / 0.5 for score in scores]))
 
@@ -90,17 +90,22 @@ def test_the_paired_table_is_counted_and_tested(results: dict[str, Any]) -> None
     assert entry["neither"] == pairs.count((False, False))
     assert entry["difference"] == pytest.approx((sum(a for a, _ in pairs) - sum(b for _, b in pairs)) / 12)
     discordant = entry["only_first"] + entry["only_second"]
-    assert entry["p_value"] == pytest.approx(stats.binomtest(entry["only_first"], discordant).pvalue)
+    chi_squared = (entry["only_first"] - entry["only_second"]) ** 2 / discordant
+    assert entry["p_value"] == pytest.approx(stats.chi2.sf(chi_squared, 1))
+    assert entry["p_exact"] == pytest.approx(stats.binomtest(entry["only_first"], discordant).pvalue)
+    assert (entry["p_value"] < 0.05) is (entry["low"] > 0 or entry["high"] < 0)
     assert entry["low"] < entry["difference"] < entry["high"]
     kinds = [(entry["epoch"], entry["outcome"]) for entry in results["paired"]]
     assert kinds == [("best", "learned_nothing"), ("best", "good"), ("last", "learned_nothing"), ("last", "good")]
 
 
-def test_scores_are_compared_by_wins_and_wilcoxon(results: dict[str, Any]) -> None:
+def test_scores_are_compared_by_wins_and_means(results: dict[str, Any]) -> None:
     entry = results["scores"][0]
     differences = np.subtract(MFVI, RADIAL)
     assert entry["second_wins"]["count"] == int((differences < 0).sum())
-    assert entry["p_value"] == pytest.approx(stats.wilcoxon(differences).pvalue)
+    assert entry["p_wilcoxon"] == pytest.approx(stats.wilcoxon(differences).pvalue)
+    assert entry["p_value"] >= stats.ttest_1samp(differences, 0).pvalue
+    assert (entry["p_value"] < 0.05) is (entry["low"] > 0 or entry["high"] < 0)
     assert entry["mean_difference"] == pytest.approx(differences.mean())
 
 
@@ -134,6 +139,28 @@ def test_at_the_studys_own_threshold_the_trial_of_thresholds_agrees_with_the_com
     assert own["difference"] == results["paired"][0]["difference"]
 
 
+def test_other_thresholds_are_tried_with_the_verdicts_own_correction(store: Store) -> None:
+    rng = np.random.default_rng(5)
+    scores = {"mfvi": rng.uniform(0.5, 0.8, 40), "radial": rng.uniform(0.5, 0.9, 40)}
+    scores["mfvi_scaled"] = scores["radial"] + rng.normal(0, 0.03, 40)
+    table = {(c, arm, 0): float(scores[arm][c]) for c in range(40) for arm in scores}
+    results = analyse(fill(store, made_study(arms=tuple(scores), configurations=40), from_table(table))).results
+    dependence = results["thresholds"]["dependence"]
+    assert len(dependence) == 3
+    saved_by_the_correction = 0
+    for entries in zip(*(entry["at"] for entry in dependence), strict=True):
+        expected = multipletests([entry["p_value"] for entry in entries], method="holm")[1]
+        assert [entry["p_adjusted"] for entry in entries] == pytest.approx(expected.tolist())
+        for entry in entries:
+            assert (entry["favours"] is not None) == (entry["p_adjusted"] < 0.05)
+            saved_by_the_correction += entry["p_value"] < 0.05 <= entry["p_adjusted"]
+    assert saved_by_the_correction > 0
+    main = [e for e in results["paired"] if e["epoch"] == results["epoch"] and e["outcome"] == results["primary"]]
+    for entry, own in zip(dependence, main, strict=True):
+        at_own = next(at for at in entry["at"] if at["threshold"] == entry["threshold"])
+        assert at_own["p_adjusted"] == own["p_adjusted"]
+
+
 def test_replicates_are_averaged_within_configurations(store: Store) -> None:
     rng = np.random.default_rng(0)
     scores = {(c, arm, r): float(rng.choice([0.55, 0.7, 0.9])) for c in range(8) for arm in ARMS for r in range(3)}
@@ -143,19 +170,20 @@ def test_replicates_are_averaged_within_configurations(store: Store) -> None:
     complete = [(c, r) for c in range(8) for r in range(3) if (c, r) != (3, 1)]
     share = {arm: [np.mean([scores[c, arm, r] < 0.6 for k, r in complete if k == c]) for c in range(8)] for arm in ARMS}
     entry = results["arms"]["mfvi"]["learned_nothing"]
-    assert (entry["of"], entry["interval"]) == (23, "cluster bootstrap")
+    assert (entry["of"], entry["configurations"], entry["replicates"], entry["interval"]) == (23, 8, 3, "Wilson")
+    assert 8 <= entry["effective"] <= 23
     assert entry["fraction"] == pytest.approx(np.mean(share["mfvi"]))
     paired = results["paired"][0]
-    assert (paired["pairs"], paired["configurations"], paired["test"]) == (23, 8, "sign-flip")
+    assert (paired["pairs"], paired["configurations"], paired["replicates"], paired["test"]) == (23, 8, 3, "score")
     assert paired["difference"] == pytest.approx(np.mean(np.subtract(share["mfvi"], share["radial"])))
     assert set(results["variance"]) == set(ARMS)
 
 
-def test_a_whole_grid_has_no_sampling_interval(store: Store) -> None:
+def test_a_whole_grid_has_the_interval_of_as_many_draws(store: Store) -> None:
     results = analyse(AWKWARD["whole grid"](store)).results
     entry = results["arms"]["radial"]["good"]
-    assert entry["low"] == entry["high"] == entry["fraction"]
-    assert entry["interval"] == "none: the whole space was run"
+    assert results["sampling"]["population"] == entry["of"]
+    assert (entry["low"], entry["high"]) == pytest.approx(wilson(entry["count"], entry["of"]))
 
 
 def test_holms_correction_is_over_the_pairs_of_arms(store: Store) -> None:
@@ -184,7 +212,7 @@ def test_good_then_diverged_is_counted(store: Store) -> None:
 def test_every_awkward_store_gives_json_that_others_can_read(store: Store, kind: str) -> None:
     results = analyse(AWKWARD[kind](store)).results
     read = json.loads(as_json_text(results), parse_constant=lambda name: pytest.fail(f"{name} in the JSON"))
-    assert read == results
+    assert read == {"generator": "robustness-study", **results}
     assert all(not isinstance(value, float) or math.isfinite(value) for value in results["arms"].values())
 
 

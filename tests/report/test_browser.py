@@ -15,9 +15,9 @@ import pytest
 from support.browser import Browser, pages
 from support.searches import TASK as SEARCHED_TASK
 from support.searches import fill_search, made_predictions, made_search
-from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, typical, untrained_note
+from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, note_by_cell, typical, untrained_note
 
-from report.comparison import Sample, fraction
+from report.comparison import fraction
 from report.exports import results_csv
 from report.frames import StudyFrames, load_frames
 from report.judging import judge_trials
@@ -108,9 +108,8 @@ def expected(frames: StudyFrames, nothing: float | None, good: float | None) -> 
     if good is not None:
         judging = {summary: replace(judge, good=good) for summary, judge in judging.items()}
     judged = judge_trials(frames, judging)
-    sample = Sample.of(frames)
     return {
-        (place, outcome): share_cell(fraction(judged, arm, outcome, frames.rule, sample))
+        (place, outcome): share_cell(fraction(judged, arm, outcome, frames.rule))
         for place, arm in enumerate(frames.arms)
         for outcome in ("learned_nothing", "good")
     }
@@ -188,6 +187,55 @@ def test_the_sliders_count_a_diverged_trial_as_the_statistics_do(browser: Browse
     for level in (0.45, 0.5, 0.7):
         nothing = move_slider(browser, "learned_nothing", level)
         assert shown(browser) == expected(frames, nothing, None)
+
+
+def test_the_sliders_average_replicates_within_configurations(browser: Browser, folder: Path) -> None:
+    def make(trial: Trial, epochs: int) -> Made:
+        if (trial.configuration, trial.replicate) in {(2, 1), (5, 0), (5, 2)} and trial.arm == "mfvi":
+            return Made("out_of_memory")
+        score = 0.5 + 0.05 * ((3 * trial.configuration + 2 * trial.replicate + 5 * (trial.arm == "radial")) % 9)
+        return Made(scores=[score] * epochs)
+
+    with open_store(f"sqlite:///{folder / 'replicates.db'}") as store:
+        study = fill(store, made_study("replicates", configurations=8, replicates=3), make)
+        page, frames = write_report(study, folder / "replicates.html"), load_frames(study)
+    browser.open(page)
+    assert shown(browser) == expected(frames, None, None)
+    assert all("(8 x up to 3) [" in cell for cell in shown(browser).values())
+    for level in (0.49, 0.52, 0.62, 0.73, 0.9, 0.95):
+        nothing = move_slider(browser, "learned_nothing", level)
+        assert shown(browser) == expected(frames, nothing, None)
+
+
+@pytest.mark.parametrize(("rule", "value"), [("no_better_than_untrained", 0.68), ("no_better_than_start", 0.1)])
+def test_the_sliders_move_thresholds_that_differ_between_trials_together(
+    browser: Browser, folder: Path, rule: str, value: float
+) -> None:
+    def make(trial: Trial, epochs: int) -> Made:
+        return replace(typical(trial, epochs), start=0.3 + 0.03 * trial.configuration)
+
+    note = note_by_cell(value)
+    for part in note["summaries"].values():
+        part["by_cell"]["radial 0"] = {**part["by_cell"]["radial 0"], "value": value + 0.05}
+    study = made_study(rule, outcomes={"learned_nothing": {rule: 0.01}})
+    with open_store(f"sqlite:///{folder / rule}.db") as store:
+        filled = fill(store, study, make, note)
+        page, frames = write_report(filled, folder / f"{rule}.html"), load_frames(filled)
+    judging = judges(frames.document, frames.untrained)["best"]
+    browser.open(page)
+    assert shown(browser) == expected(frames, None, None)
+    trials = judge_trials(frames, judges(frames.document, frames.untrained))
+    assert len(set(trials["threshold_best"])) > 1
+    for level, good in ((judging.nothing - 0.05, 0.8), (judging.nothing + 0.07, 0.75)):
+        nothing, good = move_slider(browser, "learned_nothing", level), move_slider(browser, "good", good)
+        failed = trials["best"] <= trials["threshold_best"] + nothing - judging.nothing
+        if rule == "no_better_than_start":
+            failed &= trials["best"] < good
+        for place, arm in enumerate(frames.arms):
+            own = trials["arm"] == arm
+            counts = {"learned_nothing": (failed & own).sum(), "good": (~failed & (trials["best"] >= good) & own).sum()}
+            for outcome, count in counts.items():
+                assert f"({count} of {own.sum()})" in shown(browser)[place, outcome]
 
 
 def test_the_csv_downloads_and_parses_to_the_same_numbers(

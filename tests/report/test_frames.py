@@ -11,7 +11,7 @@ from support.stores import AWKWARD, Made, fill, from_table, made_study, mixed, u
 from report.frames import TRIAL_COLUMNS, load_frames
 from report.judged_study import JudgedStudy
 from robustness.store import Store, StudyStore, open_store
-from robustness.sweep.chance import upper_point
+from robustness.sweep.chance import upper_quantile
 from robustness.sweep.outcomes import CHANCE, Judge, judges
 
 UNTRAINED = {"learned_nothing": {"no_better_than_untrained": 0.01, "below": None}}
@@ -110,7 +110,7 @@ def test_a_fixed_threshold_is_good_from_it_on_and_nothing_below_it(store: Store)
 
 def test_no_better_than_untrained_includes_the_threshold_itself(store: Store) -> None:
     note = untrained_note()
-    point = max(upper_point(note["scores"], 0.01), upper_point(note["permutation"], 0.01))
+    point = max(upper_quantile(note["scores"], 0.01), upper_quantile(note["permutation"], 0.01))
     table = {(0, arm): point for arm in ("mfvi", "radial")} | {(1, arm): point + 1e-9 for arm in ("mfvi", "radial")}
     study = fill(store, made_study(configurations=2, outcomes=UNTRAINED), from_table(table), note=note)
     found = judged(study)
@@ -145,7 +145,7 @@ def test_a_threshold_of_guesses_says_so(store: Store) -> None:
 
 def test_permutations_raise_the_threshold_but_never_lower_it(store: Store) -> None:
     note = {**untrained_note(), "threshold": None}
-    alone = upper_point(note["scores"], 0.01)
+    alone = upper_quantile(note["scores"], 0.01)
     for permutation, expected in ((0.9, 0.9), (0.5, alone)):
         study = made_study(f"p{permutation}", outcomes=UNTRAINED)
         judge = judge_at_best(fill(store, study, note={**note, "permutation": permutation}))

@@ -204,6 +204,6 @@ def test_warnings_name_what_weakens_the_verdict(store: Store, tmp_path: Path) ->
         return Made("timed_out", [0.7]) if trial.configuration == 5 else typical(trial, epochs)
 
     text = Page(write_report(fill(store, made_study(), make), tmp_path / "page.html").read_text(encoding="utf-8")).text
-    assert "Only 11 complete pairs" in text
+    assert "Only 11 paired configurations" in text
     assert "2 of 24 ended trials are left out of the fractions, with their pairs: 2 timed out." in text
     assert "Some trials were good and then diverged: 3 of mfvi" in text

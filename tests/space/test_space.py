@@ -50,6 +50,18 @@ def paper_by_hand() -> list[dict[str, Any]]:
     return configurations
 
 
+def test_an_option_depends_on_its_choice_on_strata_and_on_what_a_condition_ties_to_it(paper: Space) -> None:
+    assert paper.depends_on("optimizer") == set()
+    assert paper.depends_on("learning_rate") == {"optimizer"}
+    assert paper.depends_on("batch_size") == {"optimizer", "variational_samples"}
+    assert paper.depends_on("initial_rho") == {"optimizer"}
+    nested = space(a={"x": {"b": {"u": {"c": [1, 2]}, "v": None}}, "y": None}, d=[1, 2], where="a == 'y' or b != 'v'")
+    assert nested.depends_on("c") == {"a", "b"}
+    assert nested.depends_on("b") == {"a"}
+    assert nested.depends_on("a") == set(), "what lies under a choice is part of its effect"
+    assert nested.depends_on("d") == set()
+
+
 def test_the_papers_space_has_720_configurations_and_576_under_its_condition(paper: Space) -> None:
     by_hand = paper_by_hand()
     allowed = [c for c in by_hand if c["batch_size"] * c["variational_samples"] <= 256]

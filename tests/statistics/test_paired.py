@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.optimize import minimize_scalar
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 
@@ -15,12 +14,12 @@ from robustness.statistics.paired import (
     Table,
     holm,
     mcnemar,
-    paired_difference,
-    replicated_difference,
+    paired_test,
     sign_flip,
     wilcoxon,
     worst_mcnemar,
 )
+from robustness.statistics.score_test import score_interval, score_p
 
 COUNTS = st.integers(0, 40)
 
@@ -42,58 +41,6 @@ def test_the_worst_table_with_the_papers_margins_is_still_highly_significant() -
 
 def test_a_table_counts_the_four_kinds_of_pairs() -> None:
     assert Table.of([1, 1, 0, 0, 1], [1, 0, 1, 0, 0]) == Table(both=1, only_first=2, only_second=1, neither=1)
-
-
-def _score_by_search(table: Table, difference: float) -> float:
-    """Tango's statistic with the maximum-likelihood discordance found numerically instead of in closed form."""
-    n, b, c = table.pairs, table.only_first, table.only_second
-    low, high = max(0.0, -difference), (1 - difference) / 2
-
-    def negative_log_likelihood(second: float) -> float:
-        return -(
-            (b * np.log(second + difference) if b else 0)
-            + (c * np.log(second) if c else 0)
-            + ((n - b - c) * np.log(1 - 2 * second - difference) if n > b + c else 0)
-        )
-
-    second = minimize_scalar(negative_log_likelihood, bounds=(low + 1e-12, high - 1e-12), options={"xatol": 1e-12}).x
-    return (b - c - n * difference) / np.sqrt(n * (2 * second + difference * (1 - difference)))
-
-
-@pytest.mark.parametrize(
-    "table", [Table(1, 7, 1, 12), Table(19, 52, 15, 0), Table(30, 4, 9, 43), Table(0, 12, 3, 5), Table(5, 1, 20, 60)]
-)
-def test_the_bounds_of_the_paired_difference_score_exactly_at_the_normal_quantile(table: Table) -> None:
-    interval = paired_difference(table)
-    z = stats.norm.ppf(0.975)
-    assert _score_by_search(table, interval.low) == pytest.approx(z, abs=1e-4)
-    assert _score_by_search(table, interval.high) == pytest.approx(-z, abs=1e-4)
-
-
-def test_the_paired_difference_reproduces_a_published_interval() -> None:
-    """The airway data of Bentur et al., for which Fagerland et al. 2014 report Tango's (-0.517, -0.026)."""
-    interval = paired_difference(Table(1, 1, 7, 12))
-    assert (interval.low, interval.high) == pytest.approx((-0.517, -0.026), abs=0.001)
-
-
-def test_the_paired_difference_has_nominal_coverage_at_the_papers_size() -> None:
-    rng = np.random.default_rng(0)
-    tables = rng.multinomial(86, [0.22, 0.6, 0.17, 0.01], size=1500)
-    intervals = [paired_difference(Table(*map(int, row))) for row in tables]
-    assert 0.93 <= np.mean([interval.low <= 0.43 <= interval.high for interval in intervals]) <= 0.97
-
-
-@settings(deadline=None, derandomize=True, max_examples=80)
-@given(COUNTS, COUNTS, COUNTS, COUNTS)
-def test_every_table_has_an_interval_around_its_difference(a: int, b: int, c: int, d: int) -> None:
-    table = Table(a, b, c, d)
-    interval = paired_difference(table)
-    if table.pairs:
-        difference = (b - c) / table.pairs
-        assert -1 <= interval.low <= difference + 1e-9
-        assert difference - 1e-9 <= interval.high <= 1
-        mirrored = paired_difference(Table(a, c, b, d))
-        assert (-mirrored.high, -mirrored.low) == pytest.approx((interval.low, interval.high), abs=1e-9)
 
 
 def _all_signs(differences: list[float]) -> float:
@@ -129,19 +76,35 @@ def test_with_one_replicate_the_sign_flip_test_is_mcnemars(b: int, c: int, same:
     assert sign_flip([1.0] * b + [-1.0] * c + [0.0] * same) == pytest.approx(mcnemar(b, c), rel=1e-9)
 
 
-def test_replicates_are_resampled_by_configuration() -> None:
+def test_with_one_pair_for_each_configuration_the_comparison_is_tangos_with_mcnemars_exact_p() -> None:
     rng = np.random.default_rng(0)
-    differences = rng.integers(-3, 4, size=40) / 3
-    interval = replicated_difference(differences)
-    samples = [rng.choice(differences, 40).mean() for _ in range(4000)]
-    assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(samples, [0.025, 0.975])), abs=0.03)
+    first, second = rng.random(30) < 0.6, rng.random(30) < 0.3
+    tested = paired_test(first, second, np.arange(30))
+    table = Table.of(first, second)
+    assert tested.effective == 30
+    assert tested.interval == score_interval(table.only_first, table.only_second, 30)
+    assert tested.p_value == pytest.approx(score_p(table.only_first, table.only_second, 30))
+    assert tested.p_exact == pytest.approx(mcnemar(table.only_first, table.only_second))
+    assert tested.difference == pytest.approx((table.only_first - table.only_second) / 30)
 
 
-@pytest.mark.parametrize(
-    ("same", "table"), [(0.0, Table(0, 0, 0, 6)), (1.0, Table(0, 6, 0, 0)), (-1.0, Table(0, 0, 6, 0))]
-)
-def test_replicates_that_all_agree_have_the_interval_of_as_many_pairs(same: float, table: Table) -> None:
-    assert replicated_difference([same] * 6) == paired_difference(table)
+def test_replicates_that_always_agree_are_worth_one_pair_each() -> None:
+    rng = np.random.default_rng(1)
+    first, second = rng.random(12) < 0.6, rng.random(12) < 0.3
+    once = paired_test(first, second, np.arange(12))
+    thrice = paired_test(np.repeat(first, 3), np.repeat(second, 3), np.repeat(np.arange(12), 3))
+    assert thrice.effective == pytest.approx(12)
+    assert (thrice.interval.low, thrice.interval.high) == pytest.approx((once.interval.low, once.interval.high))
+    assert thrice.p_value == pytest.approx(once.p_value)
+    assert thrice.p_exact == pytest.approx(once.p_exact)
+
+
+@pytest.mark.parametrize("same", [(0, 0), (1, 1), (1, 0), (0, 1)])
+def test_replicates_without_any_variation_count_as_single_configurations(same: tuple[int, int]) -> None:
+    tested = paired_test([same[0]] * 32, [same[1]] * 32, np.repeat(np.arange(8), 4))
+    single = paired_test([same[0]] * 8, [same[1]] * 8, np.arange(8))
+    assert tested.effective == 8
+    assert (tested.interval, tested.p_value) == (single.interval, single.p_value)
 
 
 def test_wilcoxons_test_enumerates_all_sign_assignments() -> None:

@@ -54,10 +54,21 @@ def test_few_configurations_have_a_bound_that_needs_no_bootstrap() -> None:
     assert band.high.tolist() == [1.0, 1.0]
 
 
-def test_a_fully_sampled_space_has_a_band_of_zero_width() -> None:
-    band = profile_band(above(np.linspace(0.5, 1, 20), np.linspace(0.5, 1, 9)), population=20)
-    assert np.array_equal(band.low, band.middle)
-    assert np.array_equal(band.high, band.middle)
+@pytest.mark.parametrize("n", [29, 40])
+def test_configurations_that_all_agree_have_a_band_of_positive_width(n: int) -> None:
+    band = profile_band(above([0.7] * n, np.array([0.6, 0.8])))
+    width = np.sqrt(np.log(2 / 0.05) / (2 * n))
+    assert band.low == pytest.approx([1 - width, 0.0])
+    assert band.high == pytest.approx([1.0, width])
+
+
+@pytest.mark.parametrize("n", [6, 12, 29])
+def test_the_band_of_few_configurations_covers_all_thresholds_simultaneously(n: int) -> None:
+    grid = np.linspace(0.5, 1.0, 51)
+    truth = 1 - (grid - 0.5) / 0.5
+    rng = np.random.default_rng(n)
+    bands = [profile_band(above(0.5 + 0.5 * rng.random(n), grid)) for _ in range(400)]
+    assert np.mean([np.all((band.low <= truth) & (truth <= band.high)) for band in bands]) >= 0.94
 
 
 def test_replicates_do_not_make_a_configuration_count_twice() -> None:

@@ -1,4 +1,4 @@
-"""Referral under resampling, differences of means over models, and calibration, against independent computations."""
+"""Referral under resampling, and calibration, against independent computations."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import stats
 
 from robustness import metrics
 from robustness.statistics.calibration import calibration_buckets
 from robustness.statistics.proportions import wilson
-from robustness.statistics.referral import between, difference_of_means, patient_weights, referred_aucs
+from robustness.statistics.referral import patient_weights, referred_aucs
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.5)
 
@@ -71,28 +70,6 @@ def test_the_standard_error_agrees_with_a_plain_bootstrap_over_patients() -> Non
 
     theirs = metrics.bootstrap_standard_error(referred, (labels, scores, uncertainty), 1000, patients)
     assert ours == pytest.approx(theirs, rel=0.1)
-
-
-def test_without_sampling_error_of_images_the_difference_is_welchs_test() -> None:
-    first, second = [0.91, 0.93, 0.90, 0.95], [0.85, 0.88, 0.80]
-    result = difference_of_means(first, second, np.full(100, 0.05))
-    welch = stats.ttest_ind(first, second, equal_var=False)
-    expected = welch.confidence_interval(0.95)
-    assert (result.low, result.high) == pytest.approx((expected.low, expected.high))
-    assert result.p_value == pytest.approx(welch.pvalue)
-    assert result.models_error == pytest.approx(math.hypot(stats.sem(first), stats.sem(second)))
-    assert result.pictures_error == pytest.approx(0.0, abs=1e-12)
-
-
-def test_with_one_model_per_arm_only_the_sampling_error_of_images_remains() -> None:
-    resampled = np.random.default_rng(0).normal(0.05, 0.02, 1000)
-    result = difference_of_means([0.9], [0.85], resampled)
-    assert result.low == pytest.approx(0.05 - 1.959964 * resampled.std(ddof=1))
-    assert math.isnan(result.models_error)
-    assert math.isnan(between([0.9]))
-    undefined = difference_of_means([0.9], [0.85], [math.nan, 0.0])
-    assert math.isnan(undefined.low)
-    assert undefined.difference == pytest.approx(0.05)
 
 
 def test_buckets_of_independent_images_have_wilsons_interval() -> None:

@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 import pytest
 from sqlalchemy import make_url, text
-from support.store_samples import RADIAL, SampleStudy, epoch, plan_of
+from support.store_samples import SampleStudy, plan_of
 
 import robustness
 from robustness.errors import StoreError
 from robustness.store import Store, encoding, migrations, open_store
-from robustness.store.connection import complaint, connect, read_url
+from robustness.store.connection import connect, read_url
+from robustness.store.hiding import complaint
 
 FIRST_SCHEMA = Path(__file__).with_name("first_schema.db")
 """Made by revision 0001: two configurations, two arms; three trials have ended, one of them diverged."""
@@ -32,7 +33,7 @@ def test_a_fresh_store_is_empty_and_opens_again(store_url: str) -> None:
 
 def test_a_store_of_the_first_schema_is_upgraded_and_keeps_its_results(tmp_path: Path) -> None:
     file = shutil.copy(FIRST_SCHEMA, tmp_path / "old.db")
-    with open_store(f"sqlite:///{file}", create=False) as store:
+    with open_store(f"sqlite:///{file}") as store:
         study = store.study("first")
         frame, epochs = study.trials(), study.epochs()
         assert list(frame["status"]) == ["finished", "diverged", "finished", "planned"]
@@ -182,15 +183,6 @@ def test_the_default_store_is_in_the_environment_or_here(tmp_path: Path, monkeyp
     assert (tmp_path / "other.db").exists()
 
 
-def test_a_store_in_memory_works_and_needs_no_lock() -> None:
-    study = SampleStudy()
-    with open_store("sqlite://") as store:
-        held = store.register(study, plan_of(study))
-        with held.lock(), held.lock(), held.writer() as writer:
-            writer.epoch(RADIAL, epoch(1))
-        assert len(held.epochs()) == 1
-
-
 @pytest.mark.parametrize(
     ("url", "message"),
     [
@@ -200,6 +192,8 @@ def test_a_store_in_memory_works_and_needs_no_lock() -> None:
         ("sqlite:///no/such/folder/x.db", "folder 'no/such/folder' does not exist"),
         ("sqlite:///.", "is a folder"),
         ("sqlite://results.db", "sqlite:///results.db"),
+        ("sqlite://", "names no file"),
+        ("sqlite:///:memory:", "names no file"),
         ("postgresql://somebody@host:port/x", "is invalid"),
     ],
 )

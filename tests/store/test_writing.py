@@ -14,6 +14,8 @@ from support.store_samples import MFVI, RADIAL, SampleStudy, epoch, plan_of
 
 from robustness.errors import StoreError
 from robustness.store import Store, StudyStore, open_store
+from robustness.store.buffer import Buffer
+from robustness.store.spilling import write_spill
 from robustness.trial import EpochResult, TrialKey
 
 Outage = Callable[[], AbstractContextManager[None]]
@@ -293,11 +295,14 @@ def test_a_long_outage_ends_in_a_file_that_the_next_writer_takes_in(sample: Stud
     assert len(sample.epochs()) == 1
 
 
-def test_registering_again_takes_in_what_was_left(store: Store, sample: StudyStore, outage: Outage) -> None:
+def test_locking_takes_in_what_was_left(store: Store, sample: StudyStore, outage: Outage) -> None:
     with sample.writer(patience=0) as writer, outage(), pytest.raises(StoreError):
         writer.ended(RADIAL, "finished", 0.5, 1)
     study = SampleStudy()
-    assert RADIAL not in store.register(study, plan_of(study)).pending()
+    again = store.register(study, plan_of(study))
+    assert RADIAL in again.pending()
+    with again.lock():
+        assert RADIAL not in again.pending()
     assert not sample.spill.exists()
 
 
@@ -330,7 +335,7 @@ def test_an_interrupt_within_an_outage_loses_nothing(sample: StudyStore, outage:
 
 
 def test_results_that_were_left_of_another_study_are_not_mixed_in(sample: StudyStore) -> None:
-    sample.spill.write_text('{"study": "sample", "created": 1.0}\n')
+    write_spill(sample.spill, {"study": "sample", "created": 1.0}, None, Buffer())
     with pytest.raises(StoreError, match="another study called 'sample'"):
         sample.writer()
 

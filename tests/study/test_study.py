@@ -202,6 +202,16 @@ def test_bad_arms_are_refused(arms: list[Any], words: str) -> None:
         ({"outcomes__learned_nothing": {}}, StudyFileError, r"outcomes\.learned_nothing: needs exactly one"),
         ({"outcomes__learned_nothing": {"below": 0.9}}, StudyFileError, r"outcomes: learned_nothing\.below"),
         (
+            {"outcomes__learned_nothing": {"no_better_than_start": 0.01, "below": 0.5}},
+            StudyFileError,
+            r"outcomes\.learned_nothing: needs exactly one of",
+        ),
+        (
+            {"outcomes__learned_nothing": {"no_better_than_start": 0.01}, "outcomes__metric": "train_auc"},
+            StudyFileError,
+            r"no_better_than_start: needs a metric of the validation set, found train_auc",
+        ),
+        (
             {"outcomes__lerned_nothing": 1},
             StudyFileError,
             r"outcomes\.lerned_nothing: .*did you mean 'learned_nothing'",
@@ -217,6 +227,23 @@ def test_bad_arms_are_refused(arms: list[Any], words: str) -> None:
         ({"training__device": "cuda"}, StudyFileError, r"training\.device: is 'cuda', but .* resources\.gpu is 0"),
         ({"reference": {"good": {"mfvi": 11}}}, StudyFileError, r"reference\.good\.mfvi: .*found 11"),
         ({"stop": {"level": 2}}, StudyFileError, r"stop\.level"),
+        ({"stop": {"arms": ["mfvi", "radical"]}}, StudyFileError, r"stop\.arms\.1: .*did you mean 'radial'"),
+        ({"stop": {"arms": ["mfvi", "mfvi"]}}, StudyFileError, r"stop\.arms: needs two different arms"),
+        ({"stop": {"arms": ["mfvi"]}}, StudyFileError, r"stop\.arms"),
+        ({"stop": {"when": "some"}}, StudyFileError, r"stop\.when"),
+        ({"stop": {"futility": 1.0}}, StudyFileError, r"stop\.futility"),
+        ({"stop": {}, "arms": ["mfvi"]}, StudyFileError, r"stop: needs two arms"),
+        ({"stop": {}, "sampling__strategy": "sobol"}, StudyFileError, r"stop: needs configurations in random order"),
+        ({"stop": {}, "space__cross": "batch_size"}, StudyFileError, r"stop: cannot be combined .* `cross`"),
+        (
+            {
+                "stop": {"arms": ["mfvi", "radial"]},
+                "arms": ["mfvi", "radial", "mc_dropout"],
+                "compare_with": "mc_dropout",
+            },
+            StudyFileError,
+            r"stop\.arms: must include 'mc_dropout'",
+        ),
         ({"stop": {"outcome": "nothing"}}, StudyFileError, r"stop\.outcome"),
         (
             {"space__batch_size": [0, 16]},
@@ -308,6 +335,17 @@ def test_a_users_own_trainable_has_no_untrained_networks(tmp_path: Path) -> None
     outcomes = {"learned_nothing": {"no_better_than_untrained": 0.01}, "good": {"at_least": 1}}
     with pytest.raises(StudyFileError, match=r"set \{below: number\}"):
         load_study(write(tmp_path, own(outcomes=outcomes)))
+
+
+@pytest.mark.usefixtures("importable")
+def test_a_trainable_without_predictions_for_each_example_has_no_gain_over_its_start(tmp_path: Path) -> None:
+    (tmp_path / "my_training.py").write_text(TRAINABLE)
+    outcomes = {"learned_nothing": {"no_better_than_start": 0.01}, "good": {"at_least": 1}}
+    with pytest.raises(
+        StudyFileError, match=r"no_better_than_start: needs predictions .* 'my_training:\w+' .* set"
+    ) as error:
+        load_study(write(tmp_path, own(outcomes=outcomes)))
+    assert "\n" not in str(error.value)
 
 
 def test_a_document_is_plain_and_complete() -> None:

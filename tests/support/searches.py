@@ -76,22 +76,37 @@ def fill_search(
     runs: Mapping[str, int] | None = None,
     predictions: Callable[[str, int], Mapping[str, NDArray[Any]] | None] = made_predictions,
 ) -> StudyStore:
-    """Register a study and write its runs (all, or the first `runs` of each arm), final models and ensembles."""
+    """Register a study and write its runs (all, or the first `runs` of each arm), final models and ensembles.
+
+    In search k, from 0, the first of the `predictions` of an arm is number 100 k.
+    """
     registered = store.register(study, NOTHING)
+    for search_number in range(study.searches):
+        _fill_one_search(registered, study, scores, runs, predictions, search_number)
+    return registered
+
+
+def _fill_one_search(
+    registered: StudyStore,
+    study: Study,
+    scores: Scores,
+    runs: Mapping[str, int] | None,
+    predictions: Callable[[str, int], Mapping[str, NDArray[Any]] | None],
+    search_number: int,
+) -> None:
     assert study.search is not None
     for arm in searched_arms(study):
         space = study.space_of(arm)
         count = study.search.runs if runs is None else runs.get(arm, 0)
-        for number, drawn in enumerate(space.draw("random", study.search.runs, 0)[:count]):
+        for number, drawn in enumerate(space.draw("random", study.search.runs, search_number)[:count]):
             status, values = scores(arm, number)
-            key = TrialKey(registered.next_configuration(), arm)
+            key = TrialKey(registered.next_configuration(search_number), arm)
             trial = trial_of(as_searched(study), key, drawn, "search", number)
             write_run(registered, trial, status, values)
     complete = runs is None or all(runs.get(arm, 0) >= study.search.runs for arm in searched_arms(study))
-    for trial in final_trials(study, registered) if complete else []:
-        write_final(registered, trial, predictions(trial.arm, trial.replicate))
-    make_ensembles(study, registered)
-    return registered
+    for trial in final_trials(study, registered, search_number) if complete else []:
+        write_final(registered, trial, predictions(trial.arm, trial.replicate + 100 * search_number))
+    make_ensembles(study, registered, search_number)
 
 
 def write_run(store: StudyStore, trial: Trial, status: Status, values: Sequence[float]) -> None:

@@ -48,6 +48,8 @@ class Made:
     error: str | None = None
     measures: bool = True
     """Whether its epochs have the usual measures besides the metric."""
+    start: float | None = None
+    """The metric of its untrained network, recorded as epoch 0."""
 
 
 Maker = Callable[[Trial, int], Made | None]
@@ -139,7 +141,8 @@ def fill(store: Store, study: Study, make: Maker = typical, note: Mapping[str, A
                 continue
             writer.started(trial.key, 1, "maker", "cpu")
             finite = {}
-            for number, result in enumerate(_epochs(trial, made, pretraining), start=1):
+            for result in _epochs(trial, made, pretraining):
+                number = result.epoch
                 writer.epoch(trial.key, result)
                 score = result.measures.get(trial.metric, math.nan)
                 if not result.pretraining and math.isfinite(score):
@@ -156,7 +159,8 @@ def _epochs(trial: Trial, made: Made, pretraining: int) -> list[EpochResult]:
     if not made.scores and made.status != "diverged":
         return []
     scores = [0.6] * pretraining + list(made.scores)
-    return [
+    start = [] if made.start is None else [EpochResult(0, {trial.metric: made.start}, pretraining=True)]
+    return start + [
         EpochResult(
             epoch,
             {trial.metric: score, **(_measures(epoch, score, trial) if made.measures else {})},
@@ -204,6 +208,29 @@ def always(made: float | Made | None) -> Maker:
         return Made(scores=[made] * epochs) if isinstance(made, float) else made
 
     return make
+
+
+def note_by_cell(value: float, guessing: float = 0.62, low: float = 0.61, high: float = 0.64) -> dict[str, Any]:
+    """A note with the threshold, or the gain required, of the cells of `paper_random`, and four networks in each."""
+    cells = [f"{arm} {rho}" for arm in ("mfvi", "radial") for rho in (-6, -4, -2, 0)]
+    entry = {"value": value, "low": value - 0.02, "high": value + 0.03, "networks": 4}
+    part = {
+        "evaluations": 11,
+        "scores": [0.5, 0.55, 0.66, 0.7] * 8,
+        "permutation": {"count": 300_000, "point": guessing, "low": low, "high": high},
+        "threshold": guessing,
+        "by_cell": dict.fromkeys(cells, entry),
+    }
+    return {
+        "level": 0.01,
+        "arms": [cell.split()[0] for cell in cells for _ in range(4)],
+        "cells": [cell for cell in cells for _ in range(4)],
+        "mixed": 32,
+        "edges": None,
+        "folded": True,
+        "starts": [0.5, 0.55, 0.66, 0.7] * 8,
+        "summaries": {summary: {**part, "summary": summary} for summary in ("best", "last")},
+    }
 
 
 def untrained_note(summary: str = "best", evaluations: int = 11, count: int = 200) -> dict[str, Any]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import math
 import os
+import random
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import numpy as np
 
 from robustness.errors import Diverged
 from robustness.execution.attempts import VISIBLE
@@ -125,3 +130,21 @@ def quick_on_node(trial: Trial) -> Iterator[EpochResult]:
 def reads_a_file(trial: Trial) -> Iterator[EpochResult]:
     """What is in a file whose path, as a study's user may give it, is meant from where the sweep was started."""
     yield EpochResult(1, {"validation_auc": float(Path(trial.task["file"]).read_text())})
+
+
+def odd_metric(trial: Trial) -> Iterator[EpochResult]:
+    """The metric is infinite, missing or fine, by configuration; the first epoch is the start."""
+    value = {0: math.inf, 1: None, 2: 0.9}[trial.configuration]
+    yield EpochResult(0, {trial.metric: 0.5}, pretraining=True)
+    yield EpochResult(1, {"loss": 1.0} if value is None else {"loss": 1.0, trial.metric: value})
+
+
+def draws_random_numbers(trial: Trial) -> Iterator[EpochResult]:
+    """Numbers from the global generators, as careless code draws them."""
+    yield EpochResult(1, {trial.metric: random.random(), "numpy": float(np.random.rand())})  # noqa: NPY002
+
+
+def never_stops(trial: Trial) -> Iterator[EpochResult]:
+    """Epochs without an end."""
+    for epoch in itertools.count(1):
+        yield EpochResult(epoch, {trial.metric: 0.5, "loss": 1.0})

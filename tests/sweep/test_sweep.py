@@ -16,7 +16,8 @@ from robustness.store import open_store
 from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
 from robustness.sweep.recording import Recorder
-from robustness.sweep.sweep import STOPPED_NOTE, SweepResult, read_keys, sweep
+from robustness.sweep.stopping import STOPPED_NOTE
+from robustness.sweep.sweep import SweepResult, read_keys, sweep
 from robustness.trial import EpochResult, TrialKey
 
 
@@ -35,7 +36,7 @@ def test_inline_one_worker_and_two_give_the_same_results(tmp_path: Path) -> None
     path = write_study(tmp_path, sampling={"configurations": 5, "replicates": 2, "seed": 3})
     executors = {"inline": InlineExecutor(), "one": TuneExecutor(1), "two": TuneExecutor(2)}
     for name, executor in executors.items():
-        assert swept(path, store_url(tmp_path, name), executor) == SweepResult(20, 0, 0, decided=False)
+        assert swept(path, store_url(tmp_path, name), executor) == SweepResult(20, 0, 0)
     texts = {results(store_url(tmp_path, name)) for name in executors}
     assert len(texts) == 1
 
@@ -126,7 +127,7 @@ def test_a_store_that_fails_cuts_the_sweep_short_and_it_can_go_on(
         patch.setattr(Recorder, "ended", failing)
         with pytest.raises(StoreError, match="the disk is full"):
             swept(path, store_url(tmp_path), InlineExecutor())
-    assert swept(path, store_url(tmp_path), InlineExecutor()) == SweepResult(7, 0, 0, decided=False)
+    assert swept(path, store_url(tmp_path), InlineExecutor()) == SweepResult(7, 0, 0)
 
 
 def test_a_decided_difference_ends_the_sweep_early(tmp_path: Path) -> None:
@@ -137,14 +138,46 @@ def test_a_decided_difference_ends_the_sweep_early(tmp_path: Path) -> None:
         stop={"level": 0.05, "minimum_pairs": 5},
     )
     found = swept(path, store_url(tmp_path), InlineExecutor())
-    assert found.decided
+    assert found.stopped == "decided"
     assert 0 < found.run < 80
     with open_store(store_url(tmp_path)) as store:
         note = store.study("simulated").note(STOPPED_NOTE)
-    assert note["first_only"] == note["pairs"] >= 5
+    # Seven pairs in a row to one side are what it takes: (0.2 * 1.998^7 + 0.77 * 1.56^7 + ...) / 2 > 20.
+    assert note["reason"] == "decided"
+    assert note["pairs"] == note["configurations"] == 7
     assert 0 < note["low"] <= note["difference"] == 1.0
     # A decided study stays decided: nothing more runs.
     assert swept(path, store_url(tmp_path), InlineExecutor()).run == 0
+
+
+def test_a_watched_sweep_with_replicates_is_resumed_and_extended_to_the_same_bytes(tmp_path: Path) -> None:
+    changes = {"arms": ["first", "second", "third"], "stop": {"arms": ["first", "second"], "minimum_pairs": 30}}
+    path = write_study(tmp_path, sampling={"configurations": 4, "replicates": 2, "seed": 3}, **changes)
+    swept(path, store_url(tmp_path, "whole"), InlineExecutor())
+    for epochs in (5, 20, 1000):
+        swept(path, store_url(tmp_path), StoppedAfter(epochs))
+    assert results(store_url(tmp_path)) == results(store_url(tmp_path, "whole"))
+    path = write_study(tmp_path, sampling={"configurations": 6, "replicates": 2, "seed": 3}, **changes)
+    assert swept(path, store_url(tmp_path), InlineExecutor()).run == 2 * 2 * 3
+    swept(path, store_url(tmp_path, "at once"), InlineExecutor())
+    assert results(store_url(tmp_path)) == results(store_url(tmp_path, "at once"))
+
+
+def test_replicates_cannot_be_added_to_a_watched_sweep(tmp_path: Path) -> None:
+    swept(write_study(tmp_path, stop={}), store_url(tmp_path), InlineExecutor())
+    more = write_study(tmp_path, stop={}, sampling={"configurations": 5, "replicates": 2, "seed": 3})
+    with pytest.raises(StoreError, match=r"sampling.replicates: 1, now 2.*arms, runs and searches can be added"):
+        swept(more, store_url(tmp_path), InlineExecutor())
+
+
+def test_an_extended_sweep_that_goes_on_is_no_longer_noted_as_stopped(tmp_path: Path) -> None:
+    sampling = {"configurations": 40, "seed": 3}
+    path = write_study(tmp_path, "decided", sampling=sampling, stop={"minimum_pairs": 5})
+    assert swept(path, store_url(tmp_path), InlineExecutor()).stopped == "decided"
+    path = write_study(tmp_path, "decided", sampling=sampling, stop={"minimum_pairs": 50})
+    assert swept(path, store_url(tmp_path), InlineExecutor()).stopped is None
+    with open_store(store_url(tmp_path)) as store:
+        assert not store.study("simulated").note(STOPPED_NOTE)
 
 
 @pytest.mark.parametrize("word", ["3", "x/first", "1/third", "99/first", "1/first/x", "1/first/0/0"])

@@ -67,7 +67,7 @@ def expected_keys() -> set[TrialKey]:
 
 def test_the_best_of_each_arm_and_value_is_trained_on_further_replicates(tmp_path: Path) -> None:
     url = store_url(tmp_path)
-    assert swept(study_file(tmp_path), url, InlineExecutor()) == SweepResult(12 + FURTHER, 0, 0, decided=False)
+    assert swept(study_file(tmp_path), url, InlineExecutor()) == SweepResult(12 + FURTHER, 0, 0)
     assert further_keys(url) == expected_keys()
     assert swept(study_file(tmp_path), url, InlineExecutor()).run == 0
 

@@ -1,14 +1,17 @@
 """The performance of final models on the test set, arm by arm and against each other.
 
 An arm's figure is the mean over its models of each model's own figure (never that of their predictions together, which
-would be an ensemble). Two errors go with it: over 1,000 resamples of patients with the models as they are, as in the
-paper's table, and between the models. Everything comes from the predictions in the store.
+would be an ensemble); if the search was repeated, it is the mean over searches of these means. Three errors go with it:
+over 1,000 resamples of patients with the models as they are, as in the paper's table, between the models of a search,
+and between searches (`robustness.statistics.nested`). Everything comes from the predictions in the store.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -20,9 +23,18 @@ from report.judged_study import JudgedStudy
 from report.sections.finals.sentences import final_cautions, final_sentences
 from report.sections.finals.tested_models import FinalModel, Tested, arms_of, tested_models
 from robustness.metrics import REFERRED
+from robustness.optimize.ensembles import members_in
 from robustness.statistics.calibration import calibration_buckets
+from robustness.statistics.nested import (
+    Figures,
+    arm_mean,
+    between_models,
+    between_searches,
+    difference_of_arms,
+    model_weights,
+)
 from robustness.statistics.paired import holm
-from robustness.statistics.referral import between, difference_of_means, patient_weights, referred_aucs
+from robustness.statistics.referral import patient_weights, referred_aucs
 
 GRID = tuple(round(0.05 * step, 2) for step in range(11))
 """Referred fractions of the curves; those of the table are among them."""
@@ -30,6 +42,32 @@ RESAMPLES, FEWER = 1000, 200
 MANY_PICTURES = 5000
 """From this number of pictures on, fewer resamples: the errors are small and take long."""
 MEASURES = ("accuracy", "nll", "calibration_error", "seconds_per_epoch", "parameters")
+
+
+@dataclass(frozen=True, eq=False)
+class ArmAucs:
+    """The AUCs of an arm's models for the test set and its resamples."""
+
+    samples: NDArray[np.float64]
+    """[models, 1 + resamples, grid], the test set itself first."""
+    searches: tuple[int, ...]
+    """The search, from 0, of each model."""
+
+    def by_search(self, values: Iterable[float]) -> Figures:
+        """A figure of each model, by search."""
+        figures: dict[int, list[float]] = {search: [] for search in self.searches}
+        for search, value in zip(self.searches, values, strict=True):
+            figures[search].append(float(value))
+        return figures
+
+    def at(self, place: int) -> Figures:
+        """The AUC of each model on the test set at a place of the grid, by search."""
+        return self.by_search(self.samples[:, 0, place])
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """The arm's mean, [1 + resamples, grid]: every search counts the same."""
+        return np.average(self.samples, axis=0, weights=model_weights(self.searches))
 
 
 def results(study: JudgedStudy) -> dict[str, Any] | None:
@@ -41,10 +79,16 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
     resamples = RESAMPLES if len(tested.labels) < MANY_PICTURES else FEWER
     models = arms_of(tested)
     weights = _weights(tested, resamples)
-    samples = {arm: np.stack([_aucs(tested, model, weights) for model in own]) for arm, own in models.items()}
-    arms = {arm: _arm(frames, tested, models[arm], samples[arm]) for arm in models}
+    aucs = {
+        arm: ArmAucs(
+            np.stack([_aucs(tested, model, weights) for model in own]), tuple(model.key.search for model in own)
+        )
+        for arm, own in models.items()
+    }
+    arms = {arm: _arm(frames, tested, models[arm], aucs[arm]) for arm in models}
     planned = _planned(frames, list(arms))
-    compared = comparisons({arm: each for arm, each in samples.items() if np.isfinite(each[:, 0, 0]).all()}, planned)
+    scored = {arm: each for arm, each in aucs.items() if np.isfinite(each.samples[:, 0, 0]).all()}
+    compared = comparisons(scored, planned, members_in(frames.document))
     known = [arm for arm in arms if arms[arm]["auc"][0]["mean"] is not None]
     best = max(known, key=lambda arm: arms[arm]["auc"][0]["mean"], default=None)
     label = (frames.document.get("reference") or {}).get("label", "the reference")
@@ -57,6 +101,7 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
         "resamples": resamples,
         "referred": list(REFERRED),
         "best": best,
+        "searches": frames.searches,
         "arms": arms,
         "planned": planned,
         "comparisons": compared,
@@ -83,11 +128,9 @@ def _aucs(tested: Tested, model: FinalModel, weights: NDArray[np.float64]) -> ND
     return aucs
 
 
-def _arm(
-    frames: StudyFrames, tested: Tested, models: Sequence[FinalModel], samples: NDArray[np.float64]
-) -> dict[str, Any]:
-    """The figures of an arm's models; samples [models, 1 + resamples, grid]."""
-    means = samples.mean(axis=0)
+def _arm(frames: StudyFrames, tested: Tested, models: Sequence[FinalModel], scores: ArmAucs) -> dict[str, Any]:
+    """The figures of an arm's models."""
+    samples, means = scores.samples, scores.means
     low, high = (_over_resamples(means[1:], point) for point in (0.025, 0.975))
     reference = ((frames.document.get("reference") or {}).get("auc_after_referral") or {}).get(models[0].key.arm)
     aucs = []
@@ -95,24 +138,28 @@ def _arm(
         place = GRID.index(fraction)
         spread = means[1:, place][np.isfinite(means[1:, place])]
         error = float(spread.std(ddof=1)) if len(spread) > 1 else math.nan
-        values = samples[:, 0, place]
+        figures = scores.at(place)
+        repeated = between_searches(figures)
         aucs.append(
             {
                 "referred": fraction,
-                "mean": _number(values.mean()),
+                "mean": _number(arm_mean(figures)),
                 "error": _number(error),
-                "between": _number(between(values)),
+                "between": _number(between_models(figures)),
+                "between_searches": _number(repeated),
+                "total_error": _number(math.hypot(error, repeated) if len(figures) > 1 else error),
             }
         )
     events, probabilities = tested.events(models)
     return {
         "models": len(models),
+        "searches": len(set(scores.searches)),
         "members": models[0].members,
         "made_of": models[0].made_of,
-        "run": models[0].run + 1,
+        "run": models[0].run + 1 if frames.searches == 1 else None,
         "refers": all(model.refers for model in models),
         "auc": aucs,
-        **{name: _mean([model.measures[name] for model in models]) for name in MEASURES},
+        **{name: _mean(scores.by_search(model.measures[name] for model in models)) for name in MEASURES},
         "referral": {
             "referred": list(GRID),
             "auc": [_number(value) for value in means[0]],
@@ -122,6 +169,9 @@ def _arm(
         "calibration": [vars(each) for each in calibration_buckets(events, probabilities, tested.patients)],
         "replicates": [
             {
+                "search": model.key.search + 1,
+                "run": model.run + 1,
+                "configuration": model.key.configuration,
                 "replicate": model.key.replicate,
                 "auc": [_number(samples[place, 0, GRID.index(fraction)]) for fraction in REFERRED],
                 **{name: _number(model.measures[name]) for name in (*MEASURES, "chosen_epoch")},
@@ -139,26 +189,28 @@ def _planned(frames: StudyFrames, tested: Sequence[str]) -> list[str] | None:
 
 
 def comparisons(
-    samples: Mapping[str, NDArray[np.float64]], planned: Sequence[str] | None = None
+    arms: Mapping[str, ArmAucs], planned: Sequence[str] | None, members: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Every two arms: the difference of their mean AUCs at each referred fraction, tested with nothing referred.
 
-    Samples [models, 1 + resamples, grid] of each arm; the same resamples of patients for all, so they are paired.
-    `p_adjusted` is Holm's over all pairs but the planned one, which stands by itself; `p_among_all` counts it in.
+    All arms have the same resamples of patients, so they are paired; an ensemble also shares its searches with the arm
+    that provides its members. `searches` is the smaller number of searches of the two arms: with 1, the interval says
+    nothing about other searches. `p_adjusted` is Holm's over all pairs but the planned one, which stands by itself;
+    `p_among_all` counts it in.
     """
     entries: list[dict[str, Any]] = []
-    for first, second in combinations(samples, 2):
+    for first, second in combinations(arms, 2):
+        one, other = arms[first], arms[second]
+        shared = members.get(first, first) == members.get(second, second)
         at: list[dict[str, Any]] = []
         for fraction in REFERRED:
             place = GRID.index(fraction)
-            one, other = samples[first][:, :, place], samples[second][:, :, place]
-            difference = difference_of_means(
-                one[:, 0].tolist(), other[:, 0].tolist(), one[:, 1:].mean(axis=0) - other[:, 1:].mean(axis=0)
-            )
+            resampled = one.means[1:, place] - other.means[1:, place]
+            difference = difference_of_arms(one.at(place), other.at(place), resampled, shared)
             at.append({"referred": fraction, **{name: _number(value) for name, value in vars(difference).items()}})
-        entries.append(
-            {"arms": [first, second], **{name: at[0][name] for name in at[0] if name != "referred"}, "at": at}
-        )
+        searches = min(len(set(one.searches)), len(set(other.searches)))
+        unreferred = {name: at[0][name] for name in at[0] if name != "referred"}
+        entries.append({"arms": [first, second], "searches": searches, **unreferred, "at": at})
     tested = [entry for entry in entries if entry["p_value"] is not None]
     # The planned comparison is a single test; the others were selected among all pairs, and are corrected for that.
     others = [entry for entry in tested if set(entry["arms"]) != set(planned or ())]
@@ -176,8 +228,9 @@ def _over_resamples(samples: NDArray[np.float64], point: float) -> list[float | 
     return [None if len(column) < 2 else float(np.quantile(column, point)) for column in columns]
 
 
-def _mean(values: Sequence[float]) -> dict[str, float | None]:
-    return {"mean": _number(float(np.mean(values))), "between": _number(between(values))}
+def _mean(figures: Figures) -> dict[str, float | None]:
+    errors = {"between": between_models(figures), "between_searches": between_searches(figures)}
+    return {"mean": _number(arm_mean(figures)), **{name: _number(error) for name, error in errors.items()}}
 
 
 def _number(value: float) -> float | None:

@@ -24,10 +24,11 @@ def final_sentences(finals: Mapping[str, Any]) -> list[str]:
     if not known:
         return [f"{where} no AUC can be told: it takes pictures of every class."]
     ranked = sorted(known, key=lambda arm: -known[arm]["auc"][0]["mean"])
-    sentences = [f"{where}, the final models reach these AUCs: {', '.join(_auc(arm, known[arm]) for arm in ranked)}."]
+    aucs = f"{where}, the final models reach these AUCs: {', '.join(_auc(arm, known[arm]) for arm in ranked)}"
     main = _main_pair(finals["comparisons"], finals["planned"] or ranked[:2])
+    sentences = [f"{aucs}{_scope(finals, ranked) if main is None else ''}."]
     if main is not None:
-        sentences.insert(0, _compared(main, arms, corrected=not finals["planned"] and len(finals["comparisons"]) > 1))
+        sentences.insert(0, _compared(main, finals, corrected=not finals["planned"] and len(finals["comparisons"]) > 1))
     others = [entry for entry in finals["comparisons"] if entry is not main]
     higher = [f"{higher_arm(entry)} above {_other(entry)}" for entry in others if higher_arm(entry)]
     if higher:
@@ -42,22 +43,47 @@ def _main_pair(entries: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> Map
     return next((entry for entry in entries if set(entry["arms"]) == set(arms)), None)
 
 
-def _compared(entry: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]], corrected: bool) -> str:
+def _compared(entry: Mapping[str, Any], finals: Mapping[str, Any], corrected: bool) -> str:
+    arms = finals["arms"]
     higher, lower = entry["arms"] if (entry["difference"] or 0) >= 0 else reversed(entry["arms"])
     aucs = f"{_auc(higher, arms[higher], ' reaches a test AUC of')}, {_auc(lower, arms[lower])}"
-    difference = f"a difference of {abs(entry['difference']):.3f}"
+    difference = f"a difference of {abs(entry['difference']):.3f}{_repeated(arms, (higher, lower))}"
+    scope = _scope(finals, (higher, lower))
     if entry["low"] is None:
-        return f"{aucs}: {difference}, of which too little is known for an interval."
+        return f"{aucs}: {difference}, of which too little is known for an interval{scope}."
     _, low, high = made_positive(entry["difference"], entry["low"], entry["high"])
     holm = " after Holm's correction" if corrected else ""
     test = f"({interval_words(low, high, '{:.3f}'.format)}, {p_words(entry['p_adjusted'])}{holm})"
-    chance = "" if higher_arm(entry) else ", which chance could explain: none is shown"
-    return f"{aucs}: {difference} {test}{chance}."
+    chance = "" if higher_arm(entry) else ", not statistically significant"
+    return f"{aucs}: {difference} {test}{chance}{scope}."
+
+
+def _repeated(arms: Mapping[str, Mapping[str, Any]], compared: Sequence[str]) -> str:
+    """` over 3 searches of each arm`, if both were searched several times."""
+    counts = [arms[arm]["searches"] for arm in compared]
+    if min(counts) == 1:
+        return ""
+    if len(set(counts)) == 1:
+        return f" over {counts[0]} searches of each arm"
+    of_each = " and ".join(f"{count} of {arm}" for count, arm in zip(counts, compared, strict=True))
+    return f" over repeated searches, {of_each}"
+
+
+def _scope(finals: Mapping[str, Any], compared: Sequence[str]) -> str:
+    """What the result is about if an arm has final models of one search only: those models."""
+    once = [arm for arm in compared if finals["arms"][arm]["searches"] == 1]
+    if not once:
+        return ""
+    which = "each arm" if len(once) == len(compared) > 1 else " and ".join(once)
+    reason = f"{which} was searched once"
+    if finals["searches"] > 1:
+        reason = f"only one search of {which} has tested final models"
+    return f"; this is about these models only, because {reason}"
 
 
 def _auc(arm: str, entry: Mapping[str, Any], words: str = "") -> str:
     first = entry["auc"][0]
-    return f"{arm}{words} {plus_minus(first['mean'], first['error'], 3)}"
+    return f"{arm}{words} {plus_minus(first['mean'], first['total_error'], 3)}"
 
 
 def _other(entry: Mapping[str, Any]) -> str:
@@ -71,13 +97,20 @@ def final_cautions(frames: StudyFrames, finals: Mapping[str, Any], foreign: Sequ
     missing = [arm for arm in plan.get("arms") or frames.arms if arm not in finals["arms"]]
     if missing:
         cautions.append(f"No final model of {', '.join(missing)} has been tested yet.")
+    fewer = [f"{arm} {each['searches']}" for arm, each in finals["arms"].items() if each["searches"] < frames.searches]
+    if fewer:
+        cautions.append(
+            f"Searches with tested final models, of the {frames.searches} that are planned: {', '.join(fewer)}."
+        )
+    wanted = int(plan.get("replicates") or 1)
     fewer = [
         f"{arm} {each['models']}"
         for arm, each in finals["arms"].items()
-        if each["made_of"] is None and each["models"] < int(plan.get("replicates") or 1)
+        if each["made_of"] is None and each["models"] < wanted * each["searches"]
     ]
     if fewer:
-        cautions.append(f"Fewer models than the {plan['replicates']} that are asked for: {', '.join(fewer)}.")
+        each_search = " for each search" if frames.searches > 1 else ""
+        cautions.append(f"Fewer models than the {wanted} that are asked for{each_search}: {', '.join(fewer)}.")
     if foreign:
         cautions.append(f"Left out, since they predicted other pictures than the rest: {', '.join(foreign)}.")
     single = [arm for arm, each in finals["arms"].items() if each["models"] == 1]
@@ -92,7 +125,6 @@ def final_cautions(frames: StudyFrames, finals: Mapping[str, Any], foreign: Sequ
         for entry in finals["comparisons"]
         if higher_arm(entry) and entry["p_among_all"] >= SIGNIFICANT
     ]
-    cautions.append("Each arm was tuned once: errors and intervals leave out that another search may choose otherwise.")
     if finals["reference"]:
         task, model = frames.document.get("task") or {}, frames.document.get("model") or {}
         cautions.append(

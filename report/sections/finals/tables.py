@@ -24,13 +24,16 @@ def sections(analysis: Analysis) -> Iterator[Section]:
 
 def _tested(finals: Mapping[str, Any]) -> Section:
     """Each arm's figures on the test set, the reference's under ours."""
+    between = "between_searches" if finals["searches"] > 1 else "between"
     label = text(finals["reference"], 60) if finals["reference"] else ""
     rows = []
     for arm, each in finals["arms"].items():
-        aucs = [_with_errors(entry) for entry in each["auc"]]
-        others = [_mean(each[name], digits) for name, digits in (("accuracy", 3), ("nll", 3), ("calibration_error", 3))]
+        aucs = [_with_errors(entry, between) for entry in each["auc"]]
+        others = [_mean(each[name], 3, between) for name in ("accuracy", "nll", "calibration_error")]
         models = str(each["models"]) + (f", of {each['members']} members" if each["members"] else "")
-        cost = [_mean(each["seconds_per_epoch"], 2, error=False), _mean(each["parameters"], 0, error=False)]
+        if finals["searches"] > 1:
+            models += f" ({each['searches']} {'search' if each['searches'] == 1 else 'searches'})"
+        cost = [_mean(each["seconds_per_epoch"], 2), _mean(each["parameters"], 0)]
         rows.append((text(arm, 60), models, *aucs, *others, *cost))
         if each["reference"]:
             theirs = [f"{value:.3f}" for value in each["reference"]] + [DASH] * (len(aucs) - len(each["reference"]))
@@ -43,10 +46,12 @@ def _tested(finals: Mapping[str, Any]) -> Section:
         reading = (
             f"The highest AUC on the test set is {finals['arms'][best]['auc'][0]['mean']:.3f}, of {text(best, 60)}."
         )
+    repeated = finals["searches"] > 1
+    over = "searches" if repeated else "models"
     notes = [
-        f"Means over an arm's models. After ±: the standard error over {finals['resamples']:,} resamples of the "
+        f"Means over an arm's {over}. After ±: the standard error over {finals['resamples']:,} resamples of the "
         f"{finals['patients']:,} patients of the test set ({finals['pictures']:,} pictures), the models as they are. "
-        "In brackets: the standard error between the models.",
+        f"In brackets: the standard error between {over}{', which includes that between models' if repeated else ''}.",
         "An ensemble's time and parameters are those of its members together.",
     ]
     equal = [text(arm, 60) for arm, each in finals["arms"].items() if not each["refers"]]
@@ -77,9 +82,7 @@ def _compared(finals: Mapping[str, Any]) -> Section:
     shares = [f"{percent(fraction)} % referred" for fraction in finals["referred"]]
     columns = ("Difference of AUCs", *shares, "p", "So it is")
     notes = (
-        "Each arm is the mean over its models. The 95 % intervals in brackets count both the test set's patients, "
-        "resampled alike for both arms, and how the models of an arm differ (Student's, with the degrees of freedom of "
-        "Welch and Satterthwaite). The test is of the AUC with nothing referred; p is Holm's over all pairs"
+        f"{_interval_note(finals)} The test is of the AUC with nothing referred; p is Holm's over all pairs"
         + (
             ", but for the one that was planned: " + " against ".join(text(arm, 40) for arm in finals["planned"]) + "."
             if finals["planned"]
@@ -89,16 +92,34 @@ def _compared(finals: Mapping[str, Any]) -> Section:
     return Section("compared", "Arm against arm", reading, (), Numbers(columns, tuple(rows)), notes)
 
 
-def _with_errors(entry: Mapping[str, Any]) -> str:
-    """`0.823 ± 0.021 (0.004)`: the mean, its error over patients, and that between the models."""
+def _interval_note(finals: Mapping[str, Any]) -> str:
+    """What the intervals of differences include."""
+    student = "(by Student's distribution, with the degrees of freedom of Welch and Satterthwaite)"
+    if finals["searches"] > 1:
+        return (
+            "Each arm is the mean over its searches of the mean over a search's models. The 95 % intervals in brackets "
+            "include the patients of the test set, resampled alike for both arms, and the variation between searches, "
+            f"which contains that between models {student}; the search is the unit that was repeated. An ensemble and "
+            "the arm of its members share their searches and are compared search by search."
+        )
+    return (
+        "Each arm is the mean over its models. The 95 % intervals in brackets include the patients of the test set, "
+        f"resampled alike for both arms, and the variation between models of an arm {student}. Each arm was searched "
+        "once, so they do not include what another search would change: set `finals: {searches: 3}` for that."
+    )
+
+
+def _with_errors(entry: Mapping[str, Any], between: str) -> str:
+    """`0.823 ± 0.021 (0.004)`: the mean, its error over patients, and that between models or searches."""
     if entry["mean"] is None:
         return DASH
     mean = plus_minus(entry["mean"], entry["error"], 3)
-    return mean if entry["between"] is None else f"{mean} ({entry['between']:.3f})"
+    return mean if entry[between] is None else f"{mean} ({entry[between]:.3f})"
 
 
-def _mean(entry: Mapping[str, Any], decimals: int, error: bool = True) -> str:
+def _mean(entry: Mapping[str, Any], decimals: int, between: str | None = None) -> str:
+    """`0.823 (0.004)`: the mean and, in brackets, one of its errors."""
     if entry["mean"] is None:
         return DASH
     mean = f"{entry['mean']:,.{decimals}f}"
-    return mean if entry["between"] is None or not error else f"{mean} ({entry['between']:.{decimals}f})"
+    return mean if between is None or entry[between] is None else f"{mean} ({entry[between]:.{decimals}f})"

@@ -26,7 +26,7 @@ class FinalModel:
 
     key: TrialKey
     run: int
-    """The run of the search, from 0, that found its configuration."""
+    """The run of its search, from 0, that found its configuration."""
     mean: NDArray[np.float64]
     """[n, classes], the mean over its draws."""
     uncertainty: NDArray[np.float64]
@@ -93,7 +93,7 @@ def tested_models(frames: StudyFrames) -> tuple[Tested | None, list[str]]:
         for row in finals.loc[finals["arm"] == arm].sort_values(["configuration", "replicate"]).itertuples():
             key = TrialKey(row.configuration, arm, row.replicate)
             arrays = frames.predictions.get(key)
-            if arrays is None or current.get(arm) != row.run:
+            if arrays is None or current.get((arm, key.search)) != row.run:
                 continue
             if not {"labels", "patients", "probabilities"} <= set(arrays) or arrays["probabilities"].ndim != 3:
                 foreign.append(str(key))
@@ -126,20 +126,28 @@ def _model(
     return FinalModel(key, run, mean, metrics.mutual_information(draws), measures, members, made_of)
 
 
-def _current_runs(frames: StudyFrames, finals: pd.DataFrame) -> dict[str, int]:
-    """For each arm the run, from 0, whose final models count: the winner, even if earlier winners have models, too.
+def _current_runs(frames: StudyFrames, finals: pd.DataFrame) -> dict[tuple[str, int], int]:
+    """For each arm and search the run, from 0, whose final models count: the winner, even if earlier ones have models.
 
     An ensemble made of trained models goes by the winner of the arm that they are of.
     """
     searched = searched_arms(frames)
-    current = {arm: int(each["winner"]["number"]) - 1 for arm, each in searched.items() if each["winner"]}
+    current = {
+        (arm, search): int(part["winner"]["number"]) - 1
+        for arm, each in searched.items()
+        for search, part in enumerate(each["searches"])
+        if part["winner"]
+    }
     methods = {str(arm["label"]): str(arm["method"]) for arm in frames.document["arms"]}
     for arm in frames.arms:
-        there = [int(run) for run in finals.loc[finals["arm"] == arm, "run"].unique()]
-        if arm in searched or not there:
+        if arm in searched:
             continue
-        winners = {current[other] for other in current if methods[other] == MEMBERS.get(methods[arm])}
-        current[arm] = next((run for run in there if run in winners), there[-1])
+        own = finals.loc[finals["arm"] == arm]
+        members = [other for other in searched if methods[other] == MEMBERS.get(methods[arm])]
+        for search in map(int, own["search"].unique()):
+            there = [int(run) for run in own.loc[own["search"] == search, "run"].unique()]
+            winners = {current[other, search] for other in members if (other, search) in current}
+            current[arm, search] = next((run for run in there if run in winners), there[-1])
     return current
 
 

@@ -39,19 +39,22 @@ def _winners(analysis: Analysis, search: Entry) -> Iterator[Section]:
         return
     rows = []
     for arm, each in search["arms"].items():
-        won = each["winner"]
-        ended = ", ".join(f"{count} {spaced(name)}" for name, count in each["status"].items())
-        place = (DASH,) * 3 if won is None else (f"run {won['number']}", score(won["score"]), _values(won, each))
-        rows.append(
-            (text(arm, 60), f"{each['ended']} of {each['wanted']}", ended, f"{each['seconds'] / 60:.1f}", *place)
-        )
+        for part in each["searches"]:
+            won = part["winner"]
+            ended = ", ".join(f"{count} {spaced(name)}" for name, count in part["status"].items())
+            place = (DASH,) * 3 if won is None else (f"run {won['number']}", score(won["score"]), _values(won, each))
+            count = f"{part['ended']} of {part['wanted']}"
+            named = (text(arm, 60), *_repeat(search, part["search"]))
+            rows.append((*named, count, ended, f"{part['seconds'] / 60:.1f}", *place))
     runs = sum(each["ended"] for each in search["arms"].values())
     wanted = sum(each["wanted"] for each in search["arms"].values())
     hours = sum(each["seconds"] for each in search["arms"].values()) / 3600
     reading = f"{runs} of {wanted} runs have ended, in {hours:.2f} hours of training."
-    columns = ("Arm", "Runs ended", "How", "Minutes", "Winner", "Score", "Hyperparameters")
+    several = search["searches"] > 1
+    columns = ("Arm", *_repeat(search, "Search"), "Runs ended", "How", "Minutes", "Winner", "Score", "Hyperparameters")
     maps = _maps(analysis, search)
-    notes = ("Larger points scored higher; hollow ones are start-up runs; the ring is the winner.",) if maps else ()
+    ring = "rings mark the winner of each search" if several else "the ring is the winner"
+    notes = (f"Larger points scored higher; hollow ones are start-up runs; {ring}.",) if maps else ()
     yield Section("winning", "Where the runs went", reading, maps, Numbers(columns, tuple(rows)), notes)
 
 
@@ -67,24 +70,29 @@ def _history(analysis: Analysis, search: Entry) -> Iterator[Section]:
     pictures, rows = [], []
     for place, (arm, each) in enumerate(arms.items()):
         won = each["winner"]
-        best = "none has finished" if won is None else f"the best, {score(won['score'])}, is run {won['number']}"
+        best = "none has finished" if won is None else f"the best, {score(won['score'])}, is {_place(search, won)}"
         pictures.append(
             Picture(
                 f"history-{place}",
                 f"The search of {text(arm)}",
                 f"{words} of each of {len(each['runs'])} runs of {text(arm, 60)} as points and the best so far as a "
-                f"line; {best}.",
+                f"line{' for each search' if search['searches'] > 1 else ''}; {best}.",
                 partial(_draw_history, analysis, arm, each, words, ends),
             )
         )
-        rows += [_row(arm, run, each) for run in each["runs"]]
+        rows += [_row(search, arm, run, each) for run in each["runs"]]
     notes = [_proposed(search), "A cross is a run that did not finish; a ring marks the winner."]
+    if search["searches"] > 1:
+        notes.append(f"Each of the {search['searches']} searches has its own line and its own winner.")
     yield Section(
         "history",
         "The search, run by run",
         f"The best run and what each arm's {words} gained after its start-up runs: {_gains(arms, search)}.",
         tuple(pictures),
-        Numbers(("Arm", "Run", "Status", "Score", "Best so far", "Hyperparameters"), tuple(rows)),
+        Numbers(
+            ("Arm", *_repeat(search, "Search"), "Run", "Status", "Score", "Best so far", "Hyperparameters"),
+            tuple(rows),
+        ),
         tuple(notes),
     )
 
@@ -140,11 +148,13 @@ def _maps(analysis: Analysis, search: Entry) -> tuple[Picture, ...]:
 def _draw_history(analysis: Analysis, arm: str, each: Entry, words: str, ends: tuple[float, float]) -> Figure:
     figure, axes = panel()
     colour = analysis.arms.colour(arm)
-    best = [(run["number"], run["best_so_far"]) for run in each["runs"] if run["best_so_far"] is not None]
-    if best:
-        axes.step(*zip(*best, strict=True), where="post", color=colour, linewidth=1.8)
+    for part in each["searches"]:
+        runs = [run for run in each["runs"] if run["search"] == part["search"]]
+        best = [(run["number"], run["best_so_far"]) for run in runs if run["best_so_far"] is not None]
+        if best:
+            axes.step(*zip(*best, strict=True), where="post", color=colour, linewidth=1.8)
     _scatter(axes, _scored(each), [run["number"] for run in _scored(each)], analysis, arm, each)
-    axes.set_xlim(0.5, each["wanted"] + 0.5)
+    axes.set_xlim(0.5, max(part["wanted"] for part in each["searches"]) + 0.5)
     axes.set_ylim(*ends)
     integer_ticks(axes.xaxis)
     axes.set_xlabel("run")
@@ -194,7 +204,7 @@ def _draw_map(
         size = 25 + 120 * float(scores[place] - scores.min()) / spread
         first = run["number"] <= startup
         axes.scatter(x[place], y[place], s=size, facecolors="none" if first else colour, edgecolors=colour, alpha=0.85)
-        if each["winner"] and run["number"] == each["winner"]["number"]:
+        if _is_winner(run, each):
             axes.scatter(x[place], y[place], s=size + 130, facecolors="none", edgecolors=INK, linewidths=1.4)
     for name, side in zip(names, "xy", strict=True):
         _scale(axes, side, [each["space"][name]])
@@ -204,14 +214,14 @@ def _draw_map(
 
 
 def _scatter(axes: Axes, runs: Sequence[Entry], x: Sequence[float], analysis: Analysis, arm: str, each: Entry) -> None:
-    """Runs as points, those that did not finish as crosses, a ring around the winner."""
+    """Runs as points, those that did not finish as crosses, a ring around the winner of each search."""
     colour, marker = analysis.arms.colour(arm), analysis.arms.marker(arm)
     for place, run in zip(x, runs, strict=True):
         if run["status"] == "finished":
             axes.scatter(place, run["score"], s=34, color=colour, marker=marker, alpha=0.85, linewidths=0)
         else:
             axes.scatter(place, run["score"], s=26, color=colour, marker="x", linewidths=1.2)
-        if each["winner"] and run["number"] == each["winner"]["number"]:
+        if _is_winner(run, each):
             axes.scatter(place, run["score"], s=120, facecolors="none", edgecolors=INK, linewidths=1.3)
 
 
@@ -233,14 +243,31 @@ def _scored(each: Entry) -> list[Entry]:
     return [run for run in each["runs"] if run["score"] is not None]
 
 
+def _is_winner(run: Entry, each: Entry) -> bool:
+    """Whether a run is the best of its search."""
+    won = each["searches"][run["search"] - 1]["winner"]
+    return won is not None and bool(run["number"] == won["number"])
+
+
+def _repeat(search: Entry, value: object) -> tuple[str, ...]:
+    """The cell of a column that only repeated searches have."""
+    return (str(value),) if search["searches"] > 1 else ()
+
+
+def _place(search: Entry, run: Entry) -> str:
+    """`run 3`, or `run 3 of search 2` if the search was repeated."""
+    return f"run {run['number']}" + (f" of search {run['search']}" if search["searches"] > 1 else "")
+
+
 def _key(value: object) -> str:
     """A choice as a key: a frame of the store may have turned 1 into 1.0."""
     return number(value)
 
 
-def _row(arm: str, run: Entry, each: Entry) -> tuple[str, ...]:
+def _row(search: Entry, arm: str, run: Entry, each: Entry) -> tuple[str, ...]:
     scores = (score(run["score"]), score(run["best_so_far"]))
-    return (text(arm, 60), str(run["number"]), spaced(run["status"]), *scores, _values(run, each))
+    named = (text(arm, 60), *_repeat(search, run["search"]), str(run["number"]))
+    return (*named, spaced(run["status"]), *scores, _values(run, each))
 
 
 def _values(run: Entry, each: Entry) -> str:
@@ -250,23 +277,27 @@ def _values(run: Entry, each: Entry) -> str:
 
 
 def _won(arms: Entry, name: str) -> list[str]:
-    return [
-        f"{text(arm, 40)} {number(each['winner']['hyperparameters'][name])}"
-        for arm, each in arms.items()
-        if each["winner"] and name in each["space"] and name in each["winner"]["hyperparameters"]
-    ]
+    won = []
+    for arm, each in arms.items():
+        winners = [part["winner"]["hyperparameters"] for part in each["searches"] if part["winner"]]
+        values = [number(values[name]) for values in winners if name in each["space"] and name in values]
+        if values:
+            won.append(f"{text(arm, 40)} {' and '.join(values)}")
+    return won
 
 
 def _gains(arms: Entry, search: Entry) -> str:
     startup = int(search["startup"] or 0)
     gains = []
     for arm, each in arms.items():
-        if each["winner"] is None:
+        won = [part["winner"] for part in each["searches"] if part["winner"]]
+        if not won:
             gains.append(f"{text(arm, 60)} none")
-            continue
-        first = [run["best_so_far"] for run in each["runs"][:startup] if run["best_so_far"] is not None]
-        gain = minus(f", {each['winner']['score'] - first[-1]:+.3f}") if first else ""
-        gains.append(f"{text(arm, 60)} run {each['winner']['number']}{gain}")
+        for winner in won:
+            own = [run for run in each["runs"] if run["search"] == winner["search"]]
+            first = [run["best_so_far"] for run in own[:startup] if run["best_so_far"] is not None]
+            gain = minus(f", {winner['score'] - first[-1]:+z.3f}") if first else ""
+            gains.append(f"{text(arm, 60)} {_place(search, winner)}{gain}")
     return "; ".join(gains)
 
 
@@ -277,4 +308,5 @@ def _proposed(search: Entry) -> str:
     note = f"Once {search['startup']} runs had finished, {names[search['sampler']]} proposed; before that, chance"
     if search["warm_start"]:
         note += f", after the {search['warm_starts']} best of {text(search['warm_start'], 60)}"
+        note += ", which every search tries first" if search["searches"] > 1 else ""
     return f"{note}."

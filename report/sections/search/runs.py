@@ -1,9 +1,13 @@
-"""The runs of a search: each arm's scores, the best so far, the winner, and the space that they lie in."""
+"""The runs of a search: each arm's scores, the best so far, the winner, and the space that they lie in.
+
+If the study repeats its search, every search has its own runs, numbered from 1, and its own winner.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,11 +31,12 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
     objective = _objective(study.frames)
     arms = searched_arms(study.frames)
     return {
-        "sentences": _sentences(arms, objective),
+        "sentences": _sentences(arms, objective, study.frames.searches),
         "cautions": _cautions(arms, objective),
         "alone": True,
         "complete": bool(arms) and all(arm["ended"] >= arm["wanted"] for arm in arms.values()),
         "objective": objective,
+        "searches": study.frames.searches,
         "sampler": search.get("sampler"),
         "startup": search.get("startup"),
         "warm_start": search.get("warm_start"),
@@ -49,7 +54,7 @@ def searched_arms(frames: StudyFrames) -> dict[str, dict[str, Any]]:
     scores = best_scores(frames, _objective(frames))
     arms = {}
     for arm in frames.arms:
-        own = runs.loc[runs["arm"] == arm].sort_values("run")
+        own = runs.loc[runs["arm"] == arm].sort_values(["search", "run"])
         if not own.empty:
             arms[arm] = _arm(frames, arm, own, scores, int(search["runs"]))
     return arms
@@ -74,12 +79,36 @@ def best_scores(frames: StudyFrames, measure: str) -> dict[tuple[int, str, int],
 def _arm(
     frames: StudyFrames, arm: str, own: pd.DataFrame, scores: Mapping[tuple[int, str, int], float], wanted: int
 ) -> dict[str, Any]:
+    """The searches of an arm one by one, and its runs in all of them together."""
+    every = range(max(frames.searches, int(own["search"].max()) + 1))
+    found = [_search(frames, arm, own.loc[own["search"] == search], scores, wanted, search) for search in every]
+    searches = [each for each, _ in found]
+    won = [each["winner"] for each in searches if each["winner"]]
+    return {
+        **_counts([run for _, runs in found for run in runs], sum(each["wanted"] for each in searches)),
+        "winner": max(won, key=lambda winner: winner["score"], default=None),
+        "space": searched_options(frames, arm),
+        "searches": searches,
+        "runs": [run for _, runs in found for run in runs],
+    }
+
+
+def _search(
+    frames: StudyFrames,
+    arm: str,
+    own: pd.DataFrame,
+    scores: Mapping[tuple[int, str, int], float],
+    wanted: int,
+    search: int,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One search of an arm, from 0, and its runs."""
     runs: list[dict[str, Any]] = []
     best: dict[str, Any] | None = None
     row: Any
     for row in own.itertuples():
         score = scores.get((row.configuration, arm, row.replicate))
         run = {
+            "search": search + 1,
             "number": row.run + 1,
             "configuration": row.configuration,
             "hyperparameters": hyperparameters_of(frames, row.configuration),
@@ -91,15 +120,16 @@ def _arm(
         if row.status == "finished" and score is not None and (best is None or score > best["score"]):
             best = run
         runs.append({**run, "best_so_far": None if best is None else best["score"]})
-    ended = [run for run in runs if run["status"] not in PENDING]
+    winner = None if best is None else {key: best[key] for key in ("search", "number", "score", "hyperparameters")}
+    return {"search": search + 1, **_counts(runs, max(wanted, len(runs))), "winner": winner}, runs
+
+
+def _counts(runs: Sequence[Mapping[str, Any]], wanted: int) -> dict[str, Any]:
     return {
-        "wanted": max(wanted, len(runs)),
-        "ended": len(ended),
-        "status": {str(name): int(count) for name, count in own["status"].value_counts().sort_index().items()},
+        "wanted": wanted,
+        "ended": sum(run["status"] not in PENDING for run in runs),
+        "status": dict(sorted(Counter(str(run["status"]) for run in runs).items())),
         "seconds": math.fsum(run["seconds"] or 0.0 for run in runs),
-        "winner": None if best is None else {key: best[key] for key in ("number", "score", "hyperparameters")},
-        "space": searched_options(frames, arm),
-        "runs": runs,
     }
 
 
@@ -147,11 +177,18 @@ def _collect(options: Options, searched: dict[str, dict[str, Any]]) -> None:
                     _collect(below, searched)
 
 
-def _sentences(arms: Mapping[str, Mapping[str, Any]], measure: str) -> list[str]:
+def _sentences(arms: Mapping[str, Mapping[str, Any]], measure: str, searches: int) -> list[str]:
     best = {arm: entry["winner"] for arm, entry in arms.items() if entry["winner"] is not None}
     if not best:
         return ["No run of the search has finished yet, so there is nothing to say."]
     ranked = sorted(best, key=lambda arm: -best[arm]["score"])
+    if searches > 1:
+        scores = {
+            arm: [f"{each['winner']['score']:.3f}" for each in arms[arm]["searches"] if each["winner"]]
+            for arm in ranked
+        }
+        listed = "; ".join(f"{arm} {', '.join(scores[arm])}" for arm in ranked)
+        return [f"The highest {metric_words(measure)} that each of {searches} searches found: {listed}."]
     winners = ", ".join(
         f"{arm} {best[arm]['score']:.3f} (run {best[arm]['number']} of {arms[arm]['wanted']})" for arm in ranked
     )

@@ -8,6 +8,7 @@ import pandas as pd
 
 from report.sections.search.runs import best_scores
 from report.words import DASH, metric_words, number, score, spaced, text
+from robustness.trial import TrialKey
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -22,16 +23,17 @@ def search_rows(analysis: Analysis, most: int) -> tuple[tuple[str, ...], tuple[t
     trials = frames.trials
     trials = trials.assign(
         place=trials["arm"].map(places).fillna(len(places)), later=(trials["stage"] == "final").astype(int)
-    ).sort_values(["place", "later", "run", "replicate"])
+    ).sort_values(["place", "search", "later", "run", "replicate"])
     rows: list[tuple[str, ...]] = []
     row: Any
     for row in trials.head(most).itertuples():
         drawn = frames.configurations.loc[row.configuration]
-        test = tests.get((row.arm, row.run + 1, row.replicate)) if row.stage == "final" else None
+        test = tests.get(TrialKey(row.configuration, row.arm, row.replicate)) if row.stage == "final" else None
         rows.append(
             (
                 text(row.arm, 40),
                 row.stage,
+                *((str(row.search + 1),) if frames.searches > 1 else ()),
                 str(row.run + 1),
                 str(row.replicate + 1) if row.stage == "final" else DASH,
                 *(DASH if pd.isna(drawn[name]) else number(drawn[name]) for name in analysis.hyperparameters),
@@ -41,7 +43,8 @@ def search_rows(analysis: Analysis, most: int) -> tuple[tuple[str, ...], tuple[t
             )
         )
     hyperparameters = (text(name, 40) for name in analysis.hyperparameters)
-    columns = ("arm", "stage", "run", "model", *hyperparameters, "score", "test AUC", "status")
+    repeat = ("search",) if frames.searches > 1 else ()
+    columns = ("arm", "stage", *repeat, "run", "model", *hyperparameters, "score", "test AUC", "status")
     return columns, tuple(rows), len(trials)
 
 
@@ -53,11 +56,11 @@ def search_caption(analysis: Analysis) -> str:
     )
 
 
-def _tests(analysis: Analysis) -> dict[tuple[str, int, int], float]:
-    """The AUC on the test set of each final model (arm, run from 1, replicate)."""
+def _tests(analysis: Analysis) -> dict[TrialKey, float]:
+    """The AUC on the test set of each final model."""
     arms: dict[str, Any] = (analysis.results.get("finals") or {"arms": {}})["arms"]
     return {
-        (arm, each["run"], model["replicate"]): model["auc"][0]
+        TrialKey(model["configuration"], arm, model["replicate"]): model["auc"][0]
         for arm, each in arms.items()
         for model in each["replicates"]
         if model["auc"][0] is not None

@@ -1,17 +1,17 @@
-"""How often each value of each hyperparameter goes with the primary outcome, and which hyperparameter decides most."""
+"""How often each value of each hyperparameter goes with the primary outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from report.document import Numbers, Picture, Section
-from report.drawing.heat_map import count_map
-from report.drawing.style import INK, OUTCOME_COLOURS, panel
-from report.words import DASH, OUTCOME_WORDS, exact_percent, number, share_cell, text
+from report.drawing.style import panel
+from report.sections.sensitivity.importance import importance_sections
+from report.words import OUTCOME_WORDS, number, share_cell, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 MOST_PANELS = 8
-MOST_MAPS = 4
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The rates of each value, and the importance of each hyperparameter."""
     yield from _rates(analysis)
-    yield from _importance(analysis)
+    yield from importance_sections(analysis)
 
 
 def _rates(analysis: Analysis) -> Iterator[Section]:
@@ -58,57 +57,6 @@ def _rates(analysis: Analysis) -> Iterator[Section]:
         Numbers(columns, tuple(rows)),
         _sensible(analysis),
     )
-
-
-def _importance(analysis: Analysis) -> Iterator[Section]:
-    """The importance of each hyperparameter, and a map of the two most important ones."""
-    sensitivity = analysis.results["sensitivity"]
-    shares = {arm: entry["shares"] for arm, entry in sensitivity["importance"].items() if entry["shares"]}
-    pictures = []
-    if shares:
-        listed = "; ".join(f"{text(arm, 60)}: {_listed(own)}" for arm, own in shares.items())
-        pictures.append(
-            Picture(
-                "importance",
-                "Importance (PED-ANOVA)",
-                f"Bars of each hyperparameter's share in deciding which configurations are the best: {listed}.",
-                partial(_draw_importance, analysis, shares),
-            )
-        )
-    chosen = _most_important(analysis, shares)
-    if chosen is not None:
-        for place, arm in enumerate(analysis.arms.names[:MOST_MAPS]):
-            if not np.any(chosen["arms"][arm]["of"]):
-                continue
-            down, across = (text(name, 40) for name in chosen["hyperparameters"])
-            pictures.append(
-                Picture(
-                    f"two-way-{place}",
-                    f"{text(arm)}: {OUTCOME_WORDS[analysis.primary]} by {down} and {across}",
-                    f"A map of {down} by {across} for {text(arm, 60)}: in each cell how many configurations, of all "
-                    f"there, had the outcome “{OUTCOME_WORDS[analysis.primary]}”.",
-                    partial(_draw_map, chosen, arm, analysis.primary),
-                )
-            )
-    if not pictures:
-        return
-    rows = tuple(
-        (text(name, 60), *(exact_percent(own[name]) if name in own else DASH for own in shares.values()))
-        for name in analysis.hyperparameters
-        if any(name in own for own in shares.values())
-    )
-    columns = ("Hyperparameter", *(text(arm, 40) for arm in shares))
-    reading = "; ".join(
-        f"for {text(arm, 60)} {text(next(iter(own)), 60)} decides most ({exact_percent(next(iter(own.values())))})"
-        for arm, own in shares.items()
-    )
-    reading = (
-        f"Of what decides which configurations are among the best, {reading}."
-        if reading
-        else "There are too few configurations, or too many ties, to say which hyperparameter decides most."
-    )
-    numbers = Numbers(columns, rows) if rows else None
-    yield Section("importance", "What decides", reading, tuple(pictures), numbers)
 
 
 def _judged_rates(analysis: Analysis) -> dict[str, Any]:
@@ -181,42 +129,3 @@ def _draw(analysis: Analysis, name: str, levels: Mapping[str, Any]) -> Figure:
     axes.set_ylabel(f"% {OUTCOME_WORDS[analysis.primary]}")
     figure.legend(loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, handletextpad=0.3, columnspacing=1.2)
     return figure
-
-
-def _draw_importance(analysis: Analysis, shares: Mapping[str, Mapping[str, float]]) -> Figure:
-    names = [name for name in analysis.hyperparameters if any(name in own for own in shares.values())][:12]
-    names.sort(key=lambda name: -max(own.get(name, 0.0) for own in shares.values()))
-    figure, axes = panel(height=max(2.4, 1.2 + 0.4 * len(names)))
-    height = 0.8 / len(shares)
-    for place, (arm, own) in enumerate(shares.items()):
-        y = [at + (place - (len(shares) - 1) / 2) * height for at in range(len(names))]
-        values = [100 * own.get(name, 0.0) for name in names]
-        colour = analysis.arms.colour(arm)
-        axes.barh(y, values, 0.9 * height, color=colour, edgecolor=INK, linewidth=0.4, label=text(arm, 18))
-    axes.set_yticks(range(len(names)), [text(name, 20) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlabel("share of importance in %")
-    axes.grid(visible=False, axis="y")
-    figure.legend(loc="upper left", ncols=min(3, len(shares)), fontsize=9.5, handlelength=1, columnspacing=1.2)
-    return figure
-
-
-def _most_important(analysis: Analysis, shares: Mapping[str, Mapping[str, float]]) -> Mapping[str, Any] | None:
-    """The table of the two hyperparameters that matter most to all arms together."""
-    tables: Sequence[Mapping[str, Any]] = analysis.results["sensitivity"]["two_way"]
-
-    def weight(table: Mapping[str, Any]) -> float:
-        return sum(own.get(name, 0.0) for own in shares.values() for name in table["hyperparameters"])
-
-    return max(tables, key=weight, default=None)
-
-
-def _draw_map(table: Mapping[str, Any], arm: str, outcome: str) -> Figure:
-    count, of = (np.array(table["arms"][arm][key], dtype=float) for key in (outcome, "of"))
-    rows, columns = table["values"]
-    down, across = table["hyperparameters"]
-    return count_map(count, of, (down, across), (rows, columns), OUTCOME_COLOURS[outcome])
-
-
-def _listed(shares: Mapping[str, float]) -> str:
-    return ", ".join(f"{text(name, 60)} {exact_percent(value)}" for name, value in shares.items())

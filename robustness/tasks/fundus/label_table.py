@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from robustness.errors import TaskError, unknown_name
+from robustness.errors import TaskError, shown, shown_key, unknown_name
+from robustness.guards.tables import open_table, plain
 
 SPLITS = ("train", "validation", "test")
 HIGHEST_GRADE = 4
@@ -44,28 +44,31 @@ def read_labels(path: Path, columns: Mapping[str, str], shares: tuple[float, flo
     names. Without a patient column, `10_left` and `10_right` belong to patient 10, and any other name is a separate
     patient. Without a split column, patients are assigned at random so that validation and test get these shares.
     """
-    header, lines = _read(path)
-    names = {kind: _column(path, kind, header, columns.get(kind)) for kind in USUAL_COLUMNS}
-    image, grade, patient, split = (names[kind] for kind in ("image", "grade", "patient", "split"))
-    for kind in ("image", "grade"):
-        if names[kind] is None:
-            raise TaskError(
-                f"{path}: no column for the {kind} (looked for {', '.join(USUAL_COLUMNS[kind])}; "
-                f"it has {', '.join(header)}); name it with --{kind}-column"
+    with open_table(path, TaskError) as (header, rows):
+        names = {kind: _column(path, kind, header, columns.get(kind)) for kind in USUAL_COLUMNS}
+        image, grade, patient, split = (names[kind] for kind in ("image", "grade", "patient", "split"))
+        for kind in ("image", "grade"):
+            if names[kind] is None:
+                raise TaskError(
+                    f"{path}: no column for the {kind} (looked for {', '.join(USUAL_COLUMNS[kind])}; "
+                    f"it has {', '.join(map(shown_key, header))}); name it with --{kind}-column"
+                )
+        photographs: dict[str, Photograph] = {}
+        for row in rows:
+            number, line = row.line, row.cells
+            name = plain(line[image or ""]).strip()
+            if not name:
+                raise TaskError(f"{path}, line {number}: {image} is empty")
+            if not name.isprintable():
+                raise TaskError(f"{path}, line {number}: {image} {shown(name)} has characters that cannot be printed")
+            if name in photographs:
+                raise TaskError(f"{path}, line {number}: {image} {shown(name)} appears twice")
+            photographs[name] = Photograph(
+                name=name,
+                grade=_grade(path, number, grade or "", line[grade or ""]),
+                patient=plain(line[patient]).strip() if patient else patient_of(name),
+                split=_split(path, number, split, line[split]) if split else "",
             )
-    photographs: dict[str, Photograph] = {}
-    for number, line in lines:
-        name = line[image or ""].strip()
-        if not name:
-            raise TaskError(f"{path}, line {number}: {image} is empty")
-        if name in photographs:
-            raise TaskError(f"{path}, line {number}: {image} {name!r} appears twice")
-        photographs[name] = Photograph(
-            name=name,
-            grade=_grade(path, number, grade or "", line[grade or ""]),
-            patient=line[patient].strip() if patient else patient_of(name),
-            split=_split(path, number, split, line[split]) if split else "",
-        )
     if not photographs:
         raise TaskError(f"{path}: has no lines below its header")
     table = list(photographs.values())
@@ -107,22 +110,6 @@ def split_by_patient(table: Sequence[Photograph], shares: tuple[float, float], s
     return [Photograph(entry.name, entry.grade, entry.patient, split_of[entry.patient]) for entry in table]
 
 
-def _read(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """Header and numbered lines of a CSV file."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restkey="", restval="")
-            header = [name for name in reader.fieldnames or [] if name]
-            lines = [(reader.line_num, line) for line in reader]
-    except FileNotFoundError:
-        raise TaskError(f"{path}: no such labels file") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TaskError(f"{path}: cannot be read as a CSV file of labels ({error})") from error
-    if not header:
-        raise TaskError(f"{path}: is empty; a CSV file of labels starts with a line of column names")
-    return header, lines
-
-
 def _column(path: Path, kind: str, header: Sequence[str], named: str | None) -> str | None:
     """Name of the column of this kind as in the header; None if it was not specified and has no default name."""
     if named is not None:
@@ -139,7 +126,7 @@ def _grade(path: Path, number: int, column: str, text: str) -> int:
     except ValueError:
         value = -1.0
     if value not in range(HIGHEST_GRADE + 1):
-        raise TaskError(f"{path}, line {number}: {column} is {text!r}, but a grade is an integer from 0 to 4")
+        raise TaskError(f"{path}, line {number}: {column} is {shown(text)}, but a grade is an integer from 0 to 4")
     return int(value)
 
 
@@ -157,6 +144,6 @@ def _check_patients(path: Path, table: Sequence[Photograph]) -> None:
         first = seen.setdefault(photograph.patient, photograph.split)
         if first != photograph.split:
             raise TaskError(
-                f"{path}: patient {photograph.patient!r} is in two splits, {first} and {photograph.split} "
+                f"{path}: patient {shown(photograph.patient)} is in two splits, {first} and {photograph.split} "
                 f"({photograph.name!r}); all images of a patient must be in the same split"
             )

@@ -28,12 +28,14 @@ from numpy.typing import NDArray
 
 from robustness.errors import TaskError, plural
 from robustness.files import replacing
+from robustness.guards.limits import read_bytes
+from robustness.guards.printable import printable
 from robustness.tasks.data import channel_statistics
 from robustness.tasks.fundus.label_table import SPLITS, Photograph
 from robustness.tasks.fundus.photographs import Source, prepare_picture
-from robustness.tasks.fundus.retinopathy import FACTS, IMAGES, PHOTOGRAPHS, VERSION
+from robustness.tasks.fundus.retinopathy import FACTS, IMAGES, PHOTOGRAPHS, VERSION, checksum_of
 
-PLAN, STATE, UNREADABLE = "plan.json", "state.npy", "unreadable.txt"
+PLAN, STATE, UNREADABLE, LOCK = "plan.json", "state.npy", "unreadable.txt", ".lock"
 TO_DO, DONE, FAILED = 0, 1, 2
 SAVED_EVERY = 64
 """Number of images between saves of the state; at most this many are redone after a crash."""
@@ -78,12 +80,23 @@ def prepare(
         raise TaskError(f"{images}: has none of the {len(plan)} images in the labels, such as {plan[0].name!r}")
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with FileLock(out / ".lock", timeout=0):
+        # Before the lock, which would empty a file of that name.
+        _check_folder(out)
+        with FileLock(out / LOCK, timeout=0):
             return _prepare(images, plan, files, size, out, workers, on_progress)
     except Timeout:
         raise TaskError(f"{out}: another preparation is writing there") from None
     except OSError as error:
-        raise TaskError(f"{out}: cannot be written ({error})") from error
+        raise TaskError(f"{out}: cannot be written ({error.strerror or error})") from error
+
+
+def _check_folder(out: Path) -> None:
+    """Raise if a folder holds something else than a preparation."""
+    contents = sorted(path.name for path in out.iterdir())
+    if PLAN not in contents and contents not in ([], [LOCK]):
+        raise TaskError(f"{out}: is not empty (it holds {contents[0]!r}) and not a preparation; choose another --out")
+    if contents == [LOCK] and (out / LOCK).stat().st_size:
+        raise TaskError(f"{out}: is not empty (it holds {LOCK!r}) and not a preparation; choose another --out")
 
 
 def _prepare(
@@ -128,17 +141,13 @@ def _check_plan(out: Path, plan: Sequence[Photograph], size: int) -> None:
     current = {"size": size, "pictures": len(plan), "labels": hashlib.sha256(lines.encode()).hexdigest()}
     file = out / PLAN
     if not file.exists():
-        contents = sorted(path.name for path in out.iterdir() if path.name != ".lock")
-        if contents:
-            raise TaskError(
-                f"{out}: is not empty (it holds {contents[0]!r}) and not a preparation; choose another --out"
-            )
         _write(file, json.dumps(current))
         return
+    content = read_bytes(file, "study_bytes", TaskError)
     try:
-        recorded = json.loads(file.read_text(encoding="utf-8"))
+        recorded = json.loads(content)
         differences = [key for key in current if recorded.get(key) != current[key]]
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise TaskError(f"{file}: cannot be read ({error}); choose another --out") from error
     if differences:
         key = differences[0]
@@ -148,10 +157,16 @@ def _check_plan(out: Path, plan: Sequence[Photograph], size: int) -> None:
 
 def _state(out: Path, count: int, size: int) -> NDArray[np.uint8]:
     """Load the state of each row, or allocate the files if they do not exist."""
-    if (out / STATE).exists() and (out / IMAGES).exists():
-        state: NDArray[np.uint8] = np.load(out / STATE, allow_pickle=False)
-        return state
     shape = (count, size, size, 3)
+    if (out / STATE).exists() and (out / IMAGES).exists():
+        try:
+            state: NDArray[np.uint8] = np.load(out / STATE, allow_pickle=False)
+            pixels = np.load(out / IMAGES, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise TaskError(f"{out}: is damaged ({error}); remove it, or choose another --out") from None
+        if not state.dtype == pixels.dtype == np.uint8 or (state.shape, pixels.shape) != ((count,), shape):
+            raise TaskError(f"{out}: is damaged ({STATE} or {IMAGES} is of another shape); remove it and prepare again")
+        return state
     np.lib.format.open_memmap(out / IMAGES, mode="w+", dtype=np.uint8, shape=shape).flush()
     if hasattr(os, "posix_fallocate"):
         # A full disk raises an error here instead of killing a process that writes to mapped memory later.
@@ -219,7 +234,7 @@ def _work(item: tuple[int, str], size: int) -> tuple[int, str | None]:
     try:
         image = prepare_picture(_open["source"].read(file), size)
     except Exception as error:  # decoders raise almost anything on damaged files, which must not end the preparation
-        return row, " ".join(f"{type(error).__name__}: {error}".split())
+        return row, printable(error if isinstance(error, TaskError) else f"{type(error).__name__}: {error}")
     _open["pixels"][row] = image
     return row, None
 
@@ -253,10 +268,17 @@ def _finish(
     numbers = {patient: number for number, patient in enumerate(sorted({entry.patient for entry in plan}))}
     _write_photographs(out, order, numbers)
     mean, std = channel_statistics(pixels[: ranges["train"][1]])
-    facts = {"version": VERSION, "size": size, "splits": ranges, "mean": mean.tolist(), "std": std.tolist()}
-    _write(out / FACTS, json.dumps(facts, indent=1))
+    facts: dict[str, Any] = {"version": VERSION, "size": size, "splits": {name: list(r) for name, r in ranges.items()}}
+    facts |= {"mean": mean.tolist(), "std": std.tolist()}
+    facts["files"] = {name: _checksum(out / name) for name in (IMAGES, PHOTOGRAPHS)}
+    _write(out / FACTS, json.dumps({**facts, "checksum": checksum_of(facts)}, indent=1))
     counts = {split: count for split, (_, count) in ranges.items()}
     return Prepared(counts, len({entry.patient for _, entry in order}), unreadable)
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write_photographs(out: Path, order: Sequence[tuple[int, Photograph]], numbers: dict[str, int]) -> None:

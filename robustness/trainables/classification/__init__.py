@@ -18,6 +18,7 @@ TRAINABLE = Trainable(
     needs_torch=True,
     loads_task=True,
     untrained="robustness.trainables.classification.untrained:SCORER",
+    records_start=True,
     keeps_curves=True,
     finals="final_classification",
     gpu_memory=gpu_memory,

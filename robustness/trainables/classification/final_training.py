@@ -7,7 +7,7 @@ It needs `trial.checkpoint`, a path in a folder that the driver can also read. B
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +16,10 @@ import torch
 from numpy.typing import NDArray
 
 from robustness import metrics
+from robustness.errors import CheckpointError
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
-from robustness.trainables.classification.checkpoints import epochs_of
+from robustness.trainables.classification.checkpoints import epochs_of, identity, read_checkpoint, warn
 from robustness.trainables.classification.evaluation import predict
 from robustness.trainables.classification.predictions import (
     measures_on_test,
@@ -37,6 +38,7 @@ def train(trial: Trial) -> Iterator[EpochResult]:
     """Train a final model; the result of the last epoch includes the measures on the test set."""
     run = Run.start(trial)
     chosen = model_file(trial)
+    _forget_without_model(trial, chosen)
     for result in epochs_of(run):
         if _is_best(run, result):
             model_of(run, result).save(chosen)
@@ -49,7 +51,10 @@ def finish(run: Run, chosen: Path) -> dict[str, float]:
     """Score the chosen epoch's weights on the test set and write the predictions to their file."""
     data = load_task(run.trial.task)
     device = run.train_set.device
-    model = load_model(chosen)
+    # The trial itself names the code that built it.
+    model = load_model(chosen, trust=True)
+    if model.epoch != _best_epoch(run.epochs, run.trial.metric) or identity(model.trial) != identity(run.trial):
+        raise CheckpointError(f"{chosen}: holds another model than the one that this trial chose")
     ensemble = model.ensemble.to(device)
     noise = evaluation_noise(run.trial, model.epoch, device)
 
@@ -79,6 +84,35 @@ def model_of(run: Run, result: EpochResult) -> FinalModel:
     return FinalModel(
         run.trial, result.epoch, metric, data.image_size, *statistics, classes=data.classes, ensemble=run.ensemble
     )
+
+
+def _forget_without_model(trial: Trial, chosen: Path) -> None:
+    """Remove a checkpoint whose best epoch is not in the model file: the trial starts again, with the same numbers.
+
+    The file may be ahead of the checkpoint, because the same epochs will choose it again.
+    """
+    checkpoint = Path(trial.checkpoint or "")
+    if not checkpoint.is_file():
+        return
+    try:
+        epochs, _ = read_checkpoint(checkpoint, trial)
+        best = _best_epoch(epochs, trial.metric)
+        if best in (None, len(epochs)):
+            return
+        model = load_model(chosen, trust=True)
+        if (model.epoch == best or model.epoch > len(epochs)) and identity(model.trial) == identity(trial):
+            return
+        line = f"{chosen}: does not hold the model that {checkpoint.name} needs"
+    except CheckpointError as error:
+        line = str(error)
+    warn(f"{line}; the trial starts again")
+    checkpoint.unlink(missing_ok=True)
+
+
+def _best_epoch(epochs: Sequence[EpochResult], metric: str) -> int | None:
+    """The first epoch with the highest metric; pre-training does not count."""
+    counted = [result for result in epochs if not result.pretraining]
+    return max(counted, key=lambda result: result.measures[metric]).epoch if counted else None
 
 
 def _is_best(run: Run, result: EpochResult) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustness import metrics
-from robustness.errors import StudyFileError
-from robustness.files import replacing
+from robustness.errors import CheckpointError, StudyFileError
+from robustness.guards.sealed import read_sealed, write_sealed
 from robustness.trial import Trial
 
 
@@ -26,15 +27,20 @@ def predictions_file(trial: Trial) -> Path:
 
 
 def save_predictions(path: Path, **arrays: NDArray[Any]) -> None:
-    """Write arrays to an .npz file, atomically."""
-    with replacing(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    """Write arrays to a compressed file with a checksum, atomically."""
+    content = BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **arrays)
+    write_sealed(path, content.getvalue())
 
 
 def load_predictions(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an .npz file; refuses pickled objects."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return dict(arrays)
+    """Return the arrays of such a file; raises `CheckpointError` if it is damaged. Refuses pickled objects."""
+    content, _ = read_sealed(path, "model_bytes", CheckpointError)
+    try:
+        with np.load(BytesIO(content), allow_pickle=False) as arrays:
+            return dict(arrays)
+    except Exception as error:  # numpy and zipfile raise almost anything for a damaged file.
+        raise CheckpointError(f"{path}: damaged; remove it to go on without these predictions") from error
 
 
 def measures_on_test(

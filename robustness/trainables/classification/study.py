@@ -17,12 +17,12 @@ from robustness.errors import (
     shown,
     unknown_name,
 )
-from robustness.methods import find_method, read_method_options
+from robustness.methods import METHODS, find_method, read_method_options
 from robustness.space.space import Space
 from robustness.study.arms import Arm
 from robustness.study.sections import Outcomes
 from robustness.study.study import Study
-from robustness.tasks import TASKS, check_task, is_task, task_image_size
+from robustness.tasks import check_task, is_task, task_image_size, task_names
 from robustness.trainables.classification.options import TrainingOptions, read_training
 from robustness.trainables.hyperparameters import always_given, check_hyperparameters
 from robustness.trainables.models import MODELS, check_model
@@ -38,7 +38,7 @@ def check(study: Study, check_data: bool = True) -> Study:
     _check_outcomes(study.outcomes)
     training = read_training(study.training, strict=True)
     _check_pretraining(training)
-    own_methods = any(":" in arm.method for arm in study.arms)
+    own_methods = any(arm.method not in METHODS for arm in study.arms)
     for key, space in {"space": study.space, **{f"search.spaces.{a}": s for a, s in study.spaces.items()}}.items():
         check_hyperparameters(space.options, own_methods, section=key)
     _check_task_and_model(study, check_data)
@@ -68,6 +68,11 @@ def _check_pretraining(training: TrainingOptions) -> None:
 
 
 def _check_outcomes(outcomes: Outcomes) -> None:
+    if outcomes.learned_nothing.no_better_than_start is not None and outcomes.metric.startswith("train_"):
+        raise StudyFileError(
+            f"outcomes.learned_nothing.no_better_than_start: needs a metric of the validation set, "
+            f"found {outcomes.metric}"
+        )
     for key, value in (
         ("learned_nothing.below", outcomes.learned_nothing.below),
         ("good.at_least", outcomes.good.at_least),
@@ -80,7 +85,7 @@ def _check_task_and_model(study: Study, check_data: bool) -> None:
     if study.model["name"] not in MODELS:
         raise ModelError(f"model.name: {unknown_name('model', study.model['name'], MODELS)}")
     if not is_task(study.task["name"]):
-        raise TaskError(f"task.name: {unknown_name('task', study.task['name'], TASKS)}")
+        raise TaskError(f"task.name: {unknown_name('task', study.task['name'], task_names())}")
     size = None
     try:
         check_task(study.task, needs_data=check_data)

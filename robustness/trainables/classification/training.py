@@ -94,7 +94,7 @@ class Run:
 
     def over(self) -> bool:
         """Whether all epochs are done or the metric has not improved within the method's patience."""
-        if len(self.epochs) >= self.options.epochs:
+        if self.trained >= self.options.epochs:
             return True
         counted = [e.measures.get(self.trial.metric, float("nan")) for e in self.epochs if not e.pretraining]
         patience = self.schedule.patience
@@ -102,10 +102,24 @@ class Run:
             return False
         return not max(counted[-patience:]) > max(counted[:-patience])
 
-    def next_epoch(self) -> EpochResult:
-        """Train and evaluate one more epoch."""
+    @property
+    def trained(self) -> int:
+        """The number of epochs trained so far, pre-training included."""
+        return self.epochs[-1].epoch if self.epochs else 0
+
+    def start_epoch(self) -> EpochResult:
+        """Evaluate the untrained networks, with as many draws as after every epoch; draws of their own, those of 0."""
         start = time.perf_counter()
-        epoch = len(self.epochs) + 1
+        measures = {f"validation_{name}": value for name, value in self.evaluate(0).items()}
+        return EpochResult(0, measures, pretraining=True, seconds=time.perf_counter() - start)
+
+    def next_epoch(self) -> EpochResult:
+        """Train and evaluate one more epoch; the first is the start, without training, if the trial records it."""
+        if self.trial.records_start and not self.epochs:
+            self.epochs.append(self.start_epoch())
+            return self.epochs[0]
+        start = time.perf_counter()
+        epoch = self.trained + 1
         pretraining = epoch <= self.schedule.pretrain_epochs
         set_learning_rate(self.optimizer, self.trial.hyperparameters, epoch)
         measures = self.train_epoch(epoch, pretraining)
@@ -113,6 +127,8 @@ class Run:
         if not np.isfinite(measures["validation_nll"]):
             raise Diverged(epoch, self.steps)
         measures |= self.sigma_quantiles()
+        if epoch == 1:
+            measures["steps_per_epoch"] = float(self.steps)
         every = self.options.gradient_noise_every
         if every and self.ensemble.random and (epoch % every == 0 or epoch == 1):
             measures["gradient_sd"] = self.gradient_noise(epoch)

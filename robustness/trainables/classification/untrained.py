@@ -2,81 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from robustness.metrics import metric_function
+from robustness.bnn.precision import forward_precision
+from robustness.metrics import MetricFunction, metric_function, predictive_mean
 from robustness.streams import NO_REPLICATE, Streams
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.devices import pick_device
+from robustness.trainables.classification.evaluation import predict
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.options import read_training
 from robustness.trainables.classification.training import build_ensemble
 from robustness.trainables.trainable import Trainable
 from robustness.trial import EpochResult, Trial
 
+EVALUATIONS = 2
+
 
 def score(piece: Trial) -> Iterator[EpochResult]:
-    """Score the networks of a piece; yields one `EpochResult` with a curve per network."""
-    scores = [_score(packed["trial"], packed["stream"]) for packed in piece.hyperparameters["networks"]]
-    yield EpochResult(1, {"networks": len(scores)}, curves={str(i): values for i, values in enumerate(scores)})
+    """Score the networks of a piece; yields one `EpochResult` with curves of each network.
+
+    "0": the metric of each of two evaluations of the first network; "resampled 0": that of its first evaluation on
+    resampled patients, if `resamples` is among the hyperparameters. Every network sees the same resamples.
+    """
+    networks = piece.hyperparameters["networks"]
+    resamples = int(piece.hyperparameters.get("resamples", 0))
+    curves: dict[str, list[float]] = {}
+    for number, packed in enumerate(networks):
+        evaluations = _evaluations(packed["trial"], packed["stream"])
+        data = load_task(packed["trial"].task).validation
+        metric = metric_function(packed["trial"].metric)
+        curves[str(number)] = [metric(data.labels, probabilities) for probabilities in evaluations]
+        if resamples:
+            generator = Streams(piece.seed, 0, NO_REPLICATE).numpy("diagnostics", 4)
+            curves[f"resampled {number}"] = resampled(
+                data.labels, evaluations[0], data.patients, metric, resamples, generator
+            )
+    yield EpochResult(1, {"networks": len(networks)}, curves=curves)
 
 
-def _score(trial: Trial, stream: int) -> list[float]:
+def resampled(
+    labels: NDArray[np.int64],
+    probabilities: NDArray[Any],
+    patients: NDArray[np.int64],
+    metric: MetricFunction,
+    resamples: int,
+    generator: np.random.Generator,
+) -> list[float]:
+    """The metric on samples of the patients, drawn with replacement, each with all of its images."""
+    _, number = np.unique(patients, return_inverse=True)
+    rows_of = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
+    values = []
+    for _ in range(resamples):
+        rows = np.concatenate([rows_of[patient] for patient in generator.integers(len(rows_of), size=len(rows_of))])
+        values.append(metric(labels[rows], probabilities[rows]))
+    return values
+
+
+def _evaluations(trial: Trial, stream: int) -> list[NDArray[Any]]:
+    """The mean probabilities [n, classes] of each evaluation of an untrained network, with the draws of a trial's."""
     options = read_training(trial.training)
     device = pick_device(options.device)
     data = load_task(trial.task)
     streams = Streams(trial.seed, stream, NO_REPLICATE)
     ensemble = build_ensemble(trial, options, data.channels, data.classes, streams).to(device)
-    batches = _batches(_Task(trial.task), options.evaluation_batch_size, str(device))
-    draws = []
-    with torch.inference_mode():
-        for draw in range(2 if ensemble.random else 1):
-            weights = ensemble.sample(1, StreamNoise(streams, (draw,), "evaluation", device))
-            logits = torch.cat([ensemble.logits(batch, weights) for batch in batches], dim=1)
-            draws.append(logits.softmax(-1).mean(0).float().cpu().numpy())
-    metric = metric_function(trial.metric)
-    labels = data.validation.labels
-    single = [metric(labels, draw) for draw in draws]
-    return [single[0], single[-1], metric(labels, np.mean(draws, axis=0))]
-
-
-class _Task:
-    """A task's options as the key of a cache."""
-
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self.options = options
-        self._key = repr(sorted(options.items()))
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Task) and self._key == other._key
-
-
-class _Batches:
-    """The validation set in normalised batches, kept in memory if small, or else recomputed each time."""
-
-    def __init__(self, pictures: Pictures, size: int) -> None:
-        self._pictures = pictures
-        self._slices = [slice(start, start + size) for start in range(0, len(pictures), size)]
-        small = pictures.images.numel() <= 2**25
-        self._made = [pictures.batch(part) for part in self._slices] if small else None
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._made) if self._made is not None else map(self._pictures.batch, self._slices)
+    pictures = _validation_set(json.dumps(dict(trial.task), sort_keys=True, default=str), str(device))
+    evaluations = []
+    for evaluation in range(EVALUATIONS if ensemble.random else 1):
+        with forward_precision(device, options.mixed_precision):
+            probabilities = predict(
+                ensemble,
+                pictures,
+                options.evaluation_samples,
+                lambda sample, evaluation=evaluation: StreamNoise(  # type: ignore[misc]
+                    streams, (evaluation, sample), "evaluation", device
+                ),
+                options.evaluation_batch_size,
+            )
+        evaluations.append(predictive_mean(probabilities))
+    # Without noise every evaluation is the same.
+    return evaluations * (EVALUATIONS // len(evaluations))
 
 
 @lru_cache(maxsize=1)
-def _batches(task: _Task, size: int, device: str) -> _Batches:
-    data = load_task(task.options)
-    return _Batches(Pictures.of(data, data.validation, torch.device(device)), size)
+def _validation_set(task: str, device: str) -> Pictures:
+    data = load_task(json.loads(task))
+    return Pictures.of(data, data.validation, torch.device(device))
 
 
 SCORER = Trainable(score, needs_torch=True, loads_task=True)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustness.errors import TaskError
+from robustness.guards.limits import check, is_file, limit, open_file
 
 DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")
 """Where the Debian package `dataset-fashion-mnist` installs the files."""
@@ -30,8 +31,6 @@ HOW_TO_GET_IT = (
     "install the Debian package (apt-get install dataset-fashion-mnist), or set task.folder to "
     "a folder with the idx files of github.com/zalandoresearch/fashion-mnist"
 )
-LARGEST = 1 << 28
-"""Maximum size of an uncompressed file in bytes; FashionMNIST's largest has 47 million."""
 UNSIGNED_BYTES = 0x08
 
 
@@ -50,7 +49,7 @@ def find_files(folder: str | None) -> dict[str, Path]:
     place = DEBIAN_FOLDER if folder is None else Path(folder)
     files = {}
     for name in CHECKSUMS:
-        file = next((path for path in (place / f"{name}.gz", place / name) if path.is_file()), None)
+        file = next((path for path in (place / f"{name}.gz", place / name) if is_file(path)), None)
         if file is None:
             raise TaskError(f"task.folder: FashionMNIST's {name}.gz is not in {place}: {HOW_TO_GET_IT}")
         files[name] = file
@@ -74,11 +73,13 @@ def load(folder: str | None, checksums: bool = True) -> tuple[Pictures, Pictures
 
 
 def _read(path: Path, name: str, checksums: bool) -> NDArray[np.uint8]:
+    most = limit("array_bytes")
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = file.read(LARGEST + 1)
+        with open_file(path, "array_bytes", TaskError) as file:
+            content = (gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file).read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise TaskError(f"task.folder: {path} cannot be read ({error}): {HOW_TO_GET_IT}") from None
+    check("array_bytes", len(content), path, TaskError)
     if checksums and hashlib.sha256(content).hexdigest() != CHECKSUMS[name]:
         raise TaskError(f"task.folder: {path} is not FashionMNIST's {name}, its checksum differs: {HOW_TO_GET_IT}")
     try:

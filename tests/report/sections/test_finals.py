@@ -57,7 +57,7 @@ def test_an_arms_figures_are_the_means_of_its_models_own(made: Analysis) -> None
             assert 0.3 < entry["error"] / np.mean([model[f"{name}_error"] for model in models]) < 1.2
         for name in ("accuracy", "nll", "calibration_error"):
             assert each[name]["mean"] == pytest.approx(np.mean([model[f"test_{name}"] for model in models]))
-        assert each["seconds_per_epoch"] == {"mean": 2.5, "between": pytest.approx(0.5)}
+        assert each["seconds_per_epoch"] == {"mean": 2.5, "between": pytest.approx(0.5), "between_searches": None}
         assert each["parameters"]["mean"] == 1000
         assert each["reference"] == PAPER[arm]
     assert found["best"] == max(found["arms"], key=lambda arm: found["arms"][arm]["auc"][0]["mean"])

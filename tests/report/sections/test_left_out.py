@@ -51,7 +51,8 @@ def brute_force(mfvi: str, radial: str) -> set[str | None]:
             rows[row][place] = kind
         pairs = list(zip(*rows, strict=True))
         only_first, only_second = pairs.count(("n", "g")), pairs.count(("g", "n"))
-        p_value = stats.binomtest(only_first, only_first + only_second).pvalue if only_first + only_second else 1.0
+        discordant = only_first + only_second
+        p_value = float(stats.chi2.sf((only_first - only_second) ** 2 / discordant, 1)) if discordant else 1.0
         verdicts.add(None if p_value >= 0.05 else "radial" if only_first > only_second else "mfvi")
     return verdicts
 

@@ -10,7 +10,9 @@ import pytest
 from support.stores import Made, fill, made_study, paper_like
 
 from report.analysis import analyse
-from report.sections.sensitivity.rates import NEAR, levels
+from report.page import render
+from report.sections.sensitivity.levels import levels
+from report.sections.sensitivity.rates import NEAR
 from robustness.store import Store, open_store
 from robustness.trial import Trial
 
@@ -85,18 +87,28 @@ def test_without_its_worst_values_an_arm_is_judged_in_its_sensible_range(
     assert sensible["learned_nothing"]["fraction"] == 0.0
 
 
-def test_importance_finds_what_decides(store: Store) -> None:
-    study = made_study(configurations=150, epochs=2)
+def test_importance_finds_what_decides_and_nothing_else(store: Store) -> None:
+    study = made_study(configurations=80, epochs=2)
 
     def by_rho(trial: Trial, epochs: int) -> Made:
-        rng = np.random.default_rng(trial.configuration)
-        return Made(
-            scores=[(0.9 if trial.hyperparameters["initial_rho"] == -6 else 0.6) + rng.normal(0, 0.01)] * epochs
-        )
+        rng = np.random.default_rng([trial.configuration, trial.arm == "radial"])
+        decides = trial.arm == "mfvi" and trial.hyperparameters["initial_rho"] == -6
+        return Made(scores=[(0.9 if decides else 0.7) + rng.normal(0, 0.01)] * epochs)
 
-    importance = analyse(fill(store, study, by_rho)).results["sensitivity"]["importance"]["mfvi"]
-    assert next(iter(importance["shares"])) == "initial_rho"
-    assert importance["why_not"] is None
+    analysis = analyse(fill(store, study, by_rho))
+    importance = analysis.results["sensitivity"]["importance"]
+    assert importance["mfvi"]["why_not"] is None
+    assert next(iter(importance["mfvi"]["hyperparameters"])) == "initial_rho"
+    beyond = {
+        arm: [name for name, own in entry["hyperparameters"].items() if not own["within_null"]]
+        for arm, entry in importance.items()
+    }
+    assert beyond == {"mfvi": ["initial_rho"], "radial": []}
+    assert sum(importance["radial"]["shares"].values()) == pytest.approx(1)
+    share = importance["mfvi"]["hyperparameters"]["initial_rho"]["explained"]
+    page = render(analysis)
+    assert f"mfvi: initial_rho {100 * share:.0f} %; radial: none." in page
+    assert "not distinguishable from no effect (p = 1)" in page
 
 
 def test_the_references_winner_is_looked_for_among_the_configurations(store: Store) -> None:

@@ -86,7 +86,7 @@ def test_an_unknown_column_is_answered_with_the_closest_match(tmp_path: Path) ->
 def test_a_binary_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_bytes(b"\xff\xfe\x00\x81")
-    with pytest.raises(TaskError, match="cannot be read as a CSV file"):
+    with pytest.raises(TaskError, match="cannot be read as CSV"):
         read_labels(path, {}, SHARES, seed=0)
 
 

@@ -95,6 +95,7 @@ def test_an_epoch_has_the_expected_measures() -> None:
     }
     assert set(results[2].measures) == usual
     assert set(results[1].measures) == usual | {"gradient_sd"}
+    assert set(results[0].measures) - {"gradient_sd"} == usual | {"steps_per_epoch"}
     for result in results:
         m = result.measures
         assert m["loss"] == pytest.approx(m["nll"] + m["cross_entropy"] - m["entropy"], rel=1e-6)
@@ -170,6 +171,27 @@ def test_a_trial_resumed_from_a_checkpoint_ends_as_an_uninterrupted_one(
     cut.close()
     assert measures(kept) == uninterrupted
     assert [p.name for p in tmp_path.iterdir()] == ["state.pt"]
+
+
+@pytest.mark.parametrize("method", ["radial", "deterministic"])
+def test_the_start_is_recorded_where_it_is_asked_for_and_shifts_nothing(tmp_path: Path, method: str) -> None:
+    trial = small_trial(method, {"checkpoint_every": 2, "epochs": 4})
+    plain = list(train(trial))
+    asked = replace(trial, records_start=True)
+    start, *rest = train(asked)
+    assert [dict(result.measures) for result in rest] == [dict(result.measures) for result in plain]
+    assert [result.epoch for result in rest] == [1, 2, 3, 4]
+    assert (start.epoch, start.pretraining) == (0, True)
+    untrained = {f"validation_{name}": value for name, value in Run.start(trial).evaluate(0).items()}
+    assert dict(start.measures) == untrained
+    # A resumed trial keeps it; a checkpoint without it belongs to another trial.
+    for first, resumed in ((asked, asked), (trial, asked)):
+        path = tmp_path / f"{first.records_start}.pt"
+        for result in train(replace(first, checkpoint=str(path))):
+            if result.epoch == 3:
+                break
+        again = list(train(replace(resumed, checkpoint=str(path))))
+        assert [dict(result.measures) for result in again] == [dict(result.measures) for result in (start, *rest)]
 
 
 def test_a_damaged_or_foreign_checkpoint_costs_only_time(tmp_path: Path) -> None:

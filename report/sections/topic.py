@@ -1,0 +1,33 @@
+"""A topic of the report: which studies it is about, its results and its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from report.document import Section
+from report.judged_study import JudgedStudy
+
+if TYPE_CHECKING:
+    from report.analysis import Analysis
+
+
+class Group(Enum):
+    """Which studies have a section."""
+
+    OWN = "of a kind of study that speaks for itself, and may stand alone"
+    FRACTIONS = "about fractions of configurations: left out of studies that stand alone"
+    RUNS = "how the trials went, whatever the study is about"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A line of `report.sections.SECTIONS`, or the section that an installed package adds."""
+
+    group: Group
+    sections: Callable[[Analysis], Iterator[Section]]
+    key: str | None = None
+    """The key of its results in the JSON."""
+    results: Callable[[JudgedStudy], Any] | None = None

@@ -1,0 +1,198 @@
+"""Strata drawn more densely than others: that fractions are of the drawn mix, and the estimates for the whole space.
+
+`stratify` gives each choice of an option its equal share of the draws, though one choice may have three times as many
+configurations as another. Fractions and comparisons then describe that mix. Here each stratum counts by its share of
+the space instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from report.comparison import has_outcome, second_minus_first, side_by_side, with_holm
+from report.document import Numbers, Section
+from report.frames import StudyFrames
+from report.judged_study import JudgedStudy
+from report.judging import OUTCOMES
+from report.words import (
+    OUTCOME_WORDS,
+    SIGNIFICANT,
+    exact_percent,
+    named_values,
+    p_number,
+    percent,
+    points,
+    text,
+)
+from robustness.errors import RobustnessError
+from robustness.space.space import read_space
+from robustness.statistics.strata import WeightedEstimate, weighted_difference, weighted_fraction
+
+if TYPE_CHECKING:
+    from report.analysis import Analysis
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The strata of a finite space, in their order."""
+
+    choices: list[dict[str, Any]]
+    sizes: list[int]
+    of: pd.Series[Any]
+    """The place of each configuration's stratum, indexed by its number."""
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        return np.array(self.sizes, dtype=float) / sum(self.sizes)
+
+
+def find_strata(frames: StudyFrames) -> Strata | None:
+    """The strata of a study's space; None without `stratify`, or where they cannot be counted."""
+    try:
+        sizes = read_space(frames.document["space"], "space").stratum_sizes()
+    except (RobustnessError, KeyError):
+        # Imported runs come without a search space.
+        return None
+    if sizes is None or len(sizes) < 2:
+        return None
+    of = pd.Series(-1, index=frames.configurations.index)
+    for place, (choices, _) in enumerate(sizes):
+        same = pd.Series(True, index=of.index)
+        for name, value in choices.items():
+            same &= frames.configurations[name] == value
+        of[same] = place
+    return Strata([choices for choices, _ in sizes], [size for _, size in sizes], of)
+
+
+def results(study: JudgedStudy) -> dict[str, Any] | None:
+    """The strata, and the fractions and differences weighted to the space; None where they were drawn in proportion.
+
+    That is where no stratum of the complete pairs is more than one configuration away from its share of the space.
+    """
+    frames, judged = study.frames, study.planned
+    strata = find_strata(frames)
+    # The tests are for a number of configurations that was settled beforehand.
+    if strata is None or study.sample.watch is not None:
+        return None
+    paired = judged.loc[judged["paired"], "configuration"].unique()
+    drawn = np.bincount(strata.of[paired], minlength=len(strata.sizes)) if len(paired) else np.zeros(0)
+    if not len(paired) or not drawn.all() or np.all(np.abs(drawn - len(paired) * strata.weights) <= 1):
+        return None
+    return {
+        "by": list(strata.choices[0]),
+        "strata": [
+            {"choices": choices, "drawn": int(count), "in_space": size}
+            for choices, count, size in zip(strata.choices, drawn, strata.sizes, strict=True)
+        ],
+        "arms": {
+            arm: {outcome: _fraction(judged, arm, outcome, frames.rule, strata) for outcome in OUTCOMES}
+            for arm in frames.arms
+            if (judged["paired"] & (judged["arm"] == arm)).any()
+        },
+        "paired": [
+            entry
+            for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary)
+            for entry in with_holm(
+                [
+                    {"arms": list(arms), "outcome": outcome, **_difference(judged, arms, outcome, frames.rule, strata)}
+                    for arms in frames.compared
+                ]
+            )
+        ],
+    }
+
+
+def _fraction(judged: pd.DataFrame, arm: str, outcome: str, summary: str, strata: Strata) -> dict[str, Any]:
+    own = judged[judged["paired"] & (judged["arm"] == arm)]
+    owners = own["configuration"]
+    estimate = weighted_fraction(has_outcome(own, outcome, summary), owners, owners.map(strata.of), strata.weights)
+    return {"fraction": estimate.value, **_ends(estimate)}
+
+
+def _difference(
+    judged: pd.DataFrame, arms: tuple[str, str], outcome: str, summary: str, strata: Strata
+) -> dict[str, Any]:
+    pairs = side_by_side(judged, has_outcome(judged, outcome, summary), list(arms))
+    owners = pairs.index.get_level_values("configuration")
+    stratum = strata.of[owners].to_numpy()
+    if len(np.unique(stratum)) < len(strata.sizes):
+        return dict.fromkeys(("difference", "low", "high", "effective", "p_value")) | {
+            "interval": "none: a stratum has no pair",
+            "test": "score",
+        }
+    first, second = (pairs[arm].to_numpy() for arm in arms)
+    estimate = weighted_difference(first, second, owners, stratum, strata.weights)
+    return {"difference": estimate.value, **_ends(estimate), "p_value": estimate.p_value, "test": "score"}
+
+
+def _ends(estimate: WeightedEstimate) -> dict[str, Any]:
+    interval = estimate.interval
+    return {
+        "low": interval.low,
+        "high": interval.high,
+        "interval": interval.method,
+        "effective": estimate.effective,
+    }
+
+
+def drawn_mix(analysis: Analysis) -> Iterator[str]:
+    """A line that fractions are of the drawn mix, with the counts; none where strata were drawn in proportion."""
+    weighted = analysis.results["weighted"]
+    if weighted is not None:
+        strata = " and ".join(
+            f"{entry['drawn']} of {entry['in_space']:,} configurations with {named_values(entry['choices'])}"
+            for entry in weighted["strata"]
+        )
+        yield f"Fractions are of the drawn mix: {strata}."
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The weighted fractions and differences of the primary outcome; none where strata were drawn in proportion."""
+    weighted = analysis.results["weighted"]
+    if weighted is None:
+        return
+    did = "were good" if analysis.primary == "good" else OUTCOME_WORDS[analysis.primary]
+    shares = {arm: entry[analysis.primary] for arm, entry in weighted["arms"].items()}
+    cells = (
+        f"{text(arm, 60)} {percent(entry['fraction'])} % ({percent(entry['low'])}-{percent(entry['high'])} %)"
+        for arm, entry in shares.items()
+    )
+    reading = f"Share of the space's configurations that {did}, with 95 % intervals: {', '.join(cells)}"
+    rows = [
+        (
+            text(arm, 60),
+            exact_percent(entry["fraction"]),
+            f"{exact_percent(entry['low'])} to {exact_percent(entry['high'])}",
+            "",
+            "",
+        )
+        for arm, entry in shares.items()
+    ]
+    tested = [
+        entry for entry in weighted["paired"] if entry["outcome"] == analysis.primary and entry["p_value"] is not None
+    ]
+    for entry in tested:
+        change = second_minus_first(entry, "difference")
+        first, second = (text(arm, 60) for arm in entry["arms"])
+        rows.append(
+            (f"{second} minus {first}", points(change), "", p_number(entry["p_value"]), p_number(entry["p_adjusted"]))
+        )
+    significant = sum(entry["p_adjusted"] < SIGNIFICANT for entry in tested)
+    if len(tested) == 1:
+        word = "" if significant else "not "
+        reading += f"; the difference is {word}statistically significant (p = {p_number(tested[0]['p_value'])})"
+    elif tested:
+        reading += f"; {significant} of {len(tested)} differences are significant after Holm's correction over them"
+    notes = (
+        *drawn_mix(analysis),
+        "Here each of these strata counts by its share of the space. All other fractions, comparisons and tests on "
+        "this page are of the drawn mix.",
+    )
+    columns = ("What", "In the space", "95 % interval", "p", "By Holm")
+    yield Section("weighted", "Weighted to the space", f"{reading}.", (), Numbers(columns, tuple(rows)), notes)

@@ -1,0 +1,65 @@
+"""What users may import: every public name resolves, and pages and examples import nothing else."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import report
+import robustness
+
+ROOT = Path(__file__).parents[1]
+PUBLIC = {
+    "robustness": set(robustness.__all__),
+    "report": set(report.__all__),
+    "robustness.testing": set(robustness.testing.__all__),
+}
+
+
+def sources() -> list[tuple[str, str]]:
+    """The Python that users read: blocks of every page, examples, and the example package."""
+    found = []
+    for page in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]):
+        for number, block in enumerate(
+            re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        ):
+            found.append((f"{page.relative_to(ROOT)}[{number}]", block))
+    for folder in (ROOT / "examples", ROOT / "tests" / "support" / "plugin_package"):
+        found += [
+            (str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))
+        ]
+    return found
+
+
+@pytest.mark.parametrize(("place", "code"), sources(), ids=[place for place, _ in sources()])
+def test_pages_and_examples_import_public_names_only(place: str, code: str) -> None:
+    for node in ast.walk(ast.parse(code)):
+        modules = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            root = node.module.partition(".")[0]
+            if root in PUBLIC:
+                assert node.module in PUBLIC, f"{place} imports from the internal module {node.module}"
+                assert {each.name for each in node.names} <= PUBLIC[node.module], f"{place}: {ast.unparse(node)}"
+        elif isinstance(node, ast.Import):
+            modules = [each.name for each in node.names if each.name.partition(".")[0] in PUBLIC]
+        assert set(modules) <= set(PUBLIC), f"{place} imports {modules}"
+
+
+@pytest.mark.parametrize("package", [robustness, report])
+def test_every_public_name_resolves_and_is_listed(package: object) -> None:
+    for name in package.__all__:  # type: ignore[attr-defined]
+        assert getattr(package, name) is not None
+        assert name in dir(package)
+
+
+def test_internal_modules_do_not_import_from_the_package_root() -> None:
+    for path in sorted([*(ROOT / "robustness").rglob("*.py"), *(ROOT / "report").rglob("*.py")]):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module in ("robustness", "report") and not node.level:
+                packages = {each.name for each in node.names}
+                submodules = {name for name in packages if importlib.util.find_spec(f"{node.module}.{name}")}
+                assert packages == submodules, f"{path.relative_to(ROOT)}: {ast.unparse(node)}"
