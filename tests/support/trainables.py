@@ -16,6 +16,7 @@ import numpy as np
 
 from robustness.errors import Diverged
 from robustness.execution.attempts import VISIBLE
+from robustness.trainables.trainable import Trainable
 from robustness.trial import EpochResult, Trial
 
 
@@ -132,11 +133,14 @@ def reads_a_file(trial: Trial) -> Iterator[EpochResult]:
     yield EpochResult(1, {"validation_auc": float(Path(trial.task["file"]).read_text())})
 
 
-def odd_metric(trial: Trial) -> Iterator[EpochResult]:
+def _odd_metric(trial: Trial) -> Iterator[EpochResult]:
     """The metric is infinite, missing or fine, by configuration; the first epoch is the start."""
     value = {0: math.inf, 1: None, 2: 0.9}[trial.configuration]
     yield EpochResult(0, {trial.metric: 0.5}, pretraining=True)
     yield EpochResult(1, {"loss": 1.0} if value is None else {"loss": 1.0, trial.metric: value})
+
+
+odd_metric = Trainable(_odd_metric, may_lack_metric=True)
 
 
 def draws_random_numbers(trial: Trial) -> Iterator[EpochResult]:
