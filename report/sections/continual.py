@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from report.drawing.style import panel
 from report.frames import KEY, StudyFrames
 from report.judged_study import JudgedStudy
 from report.words import DASH, cell_words, number, percent, percent_with_error, text
-from robustness.statistics.means import mean_with_error
+from robustness.statistics.means import MeanWithError, mean_with_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,13 +33,6 @@ Measure: TypeAlias = Literal["validation_accuracy", "test_accuracy", "forgetting
 MEASURES: tuple[Measure, ...] = ("validation_accuracy", "test_accuracy", "forgetting", "first_task")
 """Measured for each cell after the last task; `first_task` is the test accuracy on the first."""
 ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
-
-
-class MeanWithError(TypedDict):
-    """A mean over runs and its standard error, None for a single run."""
-
-    mean: float
-    standard_error: float | None
 
 
 class Cell(TypedDict):
@@ -143,7 +136,7 @@ def _cell(frames: StudyFrames, configuration: int, rows: pd.DataFrame) -> Cell:
 
 
 def _mean(rows: pd.DataFrame, measure: Measure) -> MeanWithError:
-    return cast("MeanWithError", mean_with_error(rows[measure].to_numpy(dtype=float)))
+    return mean_with_error(rows[measure].to_numpy(dtype=float))
 
 
 def _hyperparameters(frames: StudyFrames, configuration: int) -> dict[str, object]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from report.drawing.style import INK, panel
 from report.frames import KEY, StudyFrames
 from report.judged_study import JudgedStudy
 from report.words import DASH, cell_words, plus_minus, text
-from robustness.statistics.means import mean_with_error
+from robustness.statistics.means import MeanWithError, mean_with_error
 from robustness.study.sections import Winners
 from robustness.sweep.winners import Candidate, Place, choose
 from robustness.trial import TrialKey
@@ -36,13 +36,6 @@ WITHIN = 2.0
 """Standard errors."""
 
 
-class MeanOverSplits(TypedDict):
-    """A mean over splits and its standard error, None for a single split."""
-
-    mean: float
-    standard_error: float | None
-
-
 class BesideReference(TypedDict):
     """The reference's figure and standard error, and where ours lies; None without a reference."""
 
@@ -52,7 +45,7 @@ class BesideReference(TypedDict):
     beside: Literal["within", "better", "worse"] | None
 
 
-class RegressionFigure(MeanOverSplits, BesideReference):
+class RegressionFigure(MeanWithError, BesideReference):
     """A measure over the splits, beside the reference's."""
 
 
@@ -68,7 +61,7 @@ class SetWinner(TypedDict):
     reference_implied: float | None
 
 
-class RmseDifference(MeanOverSplits):
+class RmseDifference(MeanWithError):
     """The first arm's RMSE less the second's, paired by split."""
 
     arms: list[str]
@@ -173,8 +166,8 @@ def _winner(frames: StudyFrames, name: str, arm: str, key: TrialKey, rows: pd.Da
     }
 
 
-def _mean(values: pd.Series[Any]) -> MeanOverSplits:
-    return cast("MeanOverSplits", mean_with_error(values.to_numpy(dtype=float)))
+def _mean(values: pd.Series[Any]) -> MeanWithError:
+    return mean_with_error(values.to_numpy(dtype=float))
 
 
 def _beside(ours: float, theirs: list[float] | None, lower_is_better: bool) -> BesideReference:
