@@ -24,22 +24,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from report.records.estimates import JudgedOutcome
+from report.records.stopped import Stopped
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
 from robustness.study.arms import compared_arms
+from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
 from robustness.trial import SEARCH_BLOCK, TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
 _STAGE = ["stage", "search", "run"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
+Stored: TypeAlias = Mapping[str, Any]
+"""A JSON object as the store has it, checked when it was written: a study's document, or a note on it."""
 TRIAL_COLUMNS = [*KEY, *_STAGE, "status", "epochs", "best", "best_epoch", "last", "last_epoch", "measured", *_RAN]
 
 
@@ -48,20 +53,20 @@ class StudyFrames:
     """A study as the store has it: its document and its frames."""
 
     name: str
-    document: Mapping[str, Any]
+    document: Stored
     """The study file, defaults filled in."""
-    provenance: Mapping[str, Any]
+    provenance: Stored
     """`hash`, `seed`, `versions`, `git_commit`, `hardware`, `created`."""
-    untrained: Mapping[str, Any] | None
+    untrained: Stored | None
     """The sweep's note on untrained networks, or None."""
     trials: pd.DataFrame
     configurations: pd.DataFrame
     epochs: pd.DataFrame
     curves: pd.DataFrame = field(default_factory=pd.DataFrame)
     """The store's own frame of curves, of the project's own trainables alone: a user's may have millions of steps."""
-    stopped: Mapping[str, Any] | None = None
-    """The note of a sweep that its `stop` section ended: `reason`, `outcome`, `level`, `comparisons`."""
-    watched: Mapping[str, Any] | None = None
+    stopped: Stopped | None = None
+    """The note of a sweep that its `stop` section ended."""
+    watched: Stored | None = None
     """The `stop` section of a sweep that has or had one; its statistics allow for repeated looks."""
     predictions: Mapping[TrialKey, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
     """Final models' predictions for the test set: `labels` [n], `patients` [n], `probabilities` [draws, n, classes]."""
@@ -94,14 +99,14 @@ class StudyFrames:
         return str(self.document["outcomes"]["metric"])
 
     @property
-    def rule(self) -> str:
+    def rule(self) -> Summary:
         """The epoch at which the study judges a trial: `best` or `last`."""
-        return str(self.document["outcomes"]["epoch"])
+        return cast(Summary, self.document["outcomes"]["epoch"])
 
     @property
-    def primary(self) -> str:
+    def primary(self) -> JudgedOutcome:
         """The outcome that the verdict is about: `learned_nothing` or `good`."""
-        return str(self.document["outcomes"]["primary"])
+        return cast(JudgedOutcome, self.document["outcomes"]["primary"])
 
     @property
     def searches(self) -> int:
@@ -166,10 +171,10 @@ def load_frames(study: StudyStore) -> StudyFrames:
     return replace(frames, trials=_sorted(_summarised(stored, frames), arms, []))
 
 
-def _watched(study: StudyStore, document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _watched(study: StudyStore, document: Stored) -> Stored | None:
     """The `stop` section, though it may since have been removed; {} for a sweep that stopped before it was noted."""
     if document.get("stop") or study.note(WATCHED_NOTE):
-        terms: Mapping[str, Any] = document.get("stop") or study.note(WATCHED_NOTE)
+        terms: Stored = document.get("stop") or study.note(WATCHED_NOTE)
         return terms
     return {} if study.note(STOPPED_NOTE) else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,8 @@ from numpy.typing import NDArray
 from report.comparison import Sample, comparisons, outcome_counts
 from report.frames import StudyFrames
 from report.judging import judge_trials
+from report.records.comparisons import PairedComparison
+from report.records.estimates import ArmCounts
 from report.watched import up_to
 from robustness.sweep.outcomes import SUMMARIES, Judge, judges
 
@@ -46,14 +47,14 @@ class JudgedStudy:
         return planned if watch is None else planned.loc[planned["configuration"] < watch.prefix]
 
     @cached_property
-    def outcome_counts(self) -> dict[str, dict[str, Any]]:
+    def outcome_counts(self) -> dict[str, ArmCounts]:
         """The fractions of each arm (`report.comparison.outcome_counts`)."""
         counts = outcome_counts(self.planned, self.frames)
         watch = self.sample.watch
         return counts if watch is None else watch.with_sequences(counts, self.planned, self.frames.rule)
 
     @cached_property
-    def comparisons(self) -> list[dict[str, Any]]:
+    def comparisons(self) -> list[PairedComparison]:
         """Every paired comparison of two arms (`report.comparison.comparisons`)."""
         return comparisons(self.planned, self.frames, self.sample)
 

@@ -26,11 +26,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.frames import KEY, StudyFrames
+from report.records.estimates import JudgedOutcome
 from robustness.sweep.outcome_arrays import counts, outcomes_of, thresholds_of
 from robustness.sweep.outcomes import CHANCE, SUMMARIES, Judge, loses_metric
 from robustness.trial import COUNTED
 
-OUTCOMES = ("learned_nothing", "good")
+OUTCOMES: tuple[JudgedOutcome, JudgedOutcome] = ("learned_nothing", "good")
 
 
 def judge_trials(frames: StudyFrames, judges: Mapping[str, Judge]) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from report.records.estimates import known
 from report.sections import own_results
 from report.sections.learning_rule import within_error_sentence
 from report.sections.verdict import decided
@@ -109,13 +110,16 @@ def _rule_by_chance(analysis: Analysis) -> Iterator[str]:
     named = within_error_sentence(entry, analysis.epoch)
     if named:
         yield named
-    passed = {arm: share for arm, share in (entry["untrained"] or {}).items() if share["low"] > rule["level"]}
+    level = rule["level"]
+    if level is None:
+        return
+    passed = {arm: share for arm, share in (entry["untrained"] or {}).items() if known(share["low"]) > level}
     if passed:
         shares = ", ".join(
-            f"{percent(share['fraction'])} % of untrained {text(arm, 60)}" for arm, share in passed.items()
+            f"{percent(known(share['fraction']))} % of untrained {text(arm, 60)}" for arm, share in passed.items()
         )
         yield (
-            f"“Learned nothing” is not a {100 * rule['level']:g} % rule here: {shares} networks would count as having "
+            f"“Learned nothing” is not a {100 * level:g} % rule here: {shares} networks would count as having "
             "learned, so some trials that count as having learned may not have."
         )
 
@@ -186,10 +190,14 @@ def _depends(analysis: Analysis) -> Iterator[str]:
             f"The verdict on {pairs} depends on the threshold: at the study's own ({hidden[0][0]['threshold']:.3f}) no "
             f"difference is shown, at others {_names(favoured, ' or ')} is favoured."
         )
-    for key, what in (("left_out", "trials that ended without a result"), ("missing", "trials that are missing")):
-        entries = [entry for entry in analysis.results["left_out"]["matters"] if entry[key]["changes"]]
-        if entries:
-            most = max(entry[key]["trials"] for entry in entries)
-            count = f"the {most}" if len(entries) == 1 else f"up to {most}"
-            pairs = "; ".join(_names(entry["arms"]) for entry in entries)
+    matters = analysis.results["left_out"]["matters"]
+    for counted, what in (
+        ([entry["left_out"] for entry in matters], "trials that ended without a result"),
+        ([entry["missing"] for entry in matters], "trials that are missing"),
+    ):
+        changed = [(entry["arms"], own) for entry, own in zip(matters, counted, strict=True) if own["changes"]]
+        if changed:
+            most = max(own["trials"] for _, own in changed)
+            count = f"the {most}" if len(changed) == 1 else f"up to {most}"
+            pairs = "; ".join(_names(arms) for arms, _ in changed)
             yield f"Counting {count} {what} in another way could change the verdict on {pairs}."

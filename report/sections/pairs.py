@@ -13,6 +13,7 @@ from report.comparison import score_comparisons
 from report.document import Numbers, Picture, Section
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
+from report.records.comparisons import ScoreComparison
 from report.words import signed, text
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MOST_POINTS = 1500
 MOST_PAIRINGS = 6
 
 
-def results(study: JudgedStudy) -> list[dict[str, Any]]:
+def results(study: JudgedStudy) -> list[ScoreComparison]:
     """Every comparison of two arms by their scores, both epochs."""
     return score_comparisons(study.planned, study.frames, study.sample)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from report.judged_study import JudgedStudy
 from report.watched import NO_BANDS
 from report.words import bracketed, exact_percent, text
 from robustness.statistics.means import mean_test
-from robustness.statistics.profiles import Band, above, area, profile_band
+from robustness.statistics.profiles import above, area, profile_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,16 +31,50 @@ SHOWN = 11
 MOST_DIFFERENCES = 3
 
 
-def results(study: JudgedStudy) -> dict[str, Any]:
+class Area(TypedDict):
+    """The area under a profile, or between two; without an interval in a watched sweep."""
+
+    area: float
+    area_low: float | None
+    area_high: float | None
+
+
+class Profile(Area):
+    """The fraction of configurations above each threshold, with its band; no band in a watched sweep."""
+
+    fraction: list[float]
+    low: list[float] | None
+    high: list[float] | None
+
+
+class ProfileDifference(Area):
+    """The difference of two profiles at each threshold, first minus second."""
+
+    arms: list[str]
+    difference: list[float]
+    low: list[float] | None
+    high: list[float] | None
+
+
+class ProfileResults(TypedDict):
+    """The profile of each arm and the difference of every two."""
+
+    thresholds: list[float]
+    arms: dict[str, Profile]
+    differences: list[ProfileDifference]
+
+
+def results(study: JudgedStudy) -> ProfileResults:
     """The profile of each arm and the difference of every two, with simultaneous bands, and the areas under them."""
     grid = np.linspace(*study.score_range, GRID)
-    arms = {}
+    arms: dict[str, Profile] = {}
     for arm in study.frames.arms:
         groups = study.paired_scores(arm)
         if groups:
-            shares = np.stack([above(group, grid).mean(axis=0) for group in groups])
-            arms[arm] = _entry("fraction", profile_band(shares), areas(study, arm))
-    differences = []
+            band = profile_band(np.stack([above(group, grid).mean(axis=0) for group in groups]))
+            low, high = band.low.tolist(), band.high.tolist()
+            arms[arm] = {"fraction": band.middle.tolist(), "low": low, "high": high, **_area(areas(study, arm))}
+    differences: list[ProfileDifference] = []
     for first, second in study.frames.compared:
         pairs = side_by_side(study.planned, study.planned[f"score_{study.frames.rule}"], [first, second])
         if pairs.empty:
@@ -52,8 +86,15 @@ def results(study: JudgedStudy) -> dict[str, Any]:
         difference = above(values[:, 0], grid) - above(values[:, 1], grid)
         band = profile_band(np.add.reduceat(difference, start, axis=0) / size, lowest=-1.0)
         means = by_configuration(pairs.apply(lambda column: area(column, *study.score_range))).to_numpy(dtype=float)
-        entry = _entry("difference", band, means[:, 0] - means[:, 1])
-        differences.append({"arms": [first, second], **entry})
+        differences.append(
+            {
+                "arms": [first, second],
+                "difference": band.middle.tolist(),
+                "low": band.low.tolist(),
+                "high": band.high.tolist(),
+                **_area(means[:, 0] - means[:, 1]),
+            }
+        )
     return {"thresholds": grid.tolist(), "arms": arms, "differences": differences}
 
 
@@ -62,16 +103,9 @@ def areas(study: JudgedStudy, arm: str) -> NDArray[np.float64]:
     return np.array([area(group, *study.score_range).mean() for group in study.paired_scores(arm)])
 
 
-def _entry(name: str, band: Band, areas: NDArray[np.float64]) -> dict[str, Any]:
+def _area(areas: NDArray[np.float64]) -> Area:
     interval = mean_test(areas).interval
-    return {
-        name: band.middle.tolist(),
-        "low": band.low.tolist(),
-        "high": band.high.tolist(),
-        "area": float(areas.mean()),
-        "area_low": interval.low,
-        "area_high": interval.high,
-    }
+    return {"area": float(areas.mean()), "area_low": interval.low, "area_high": interval.high}
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -82,7 +116,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         return
     grid = np.array(profiles["thresholds"])
     banded = analysis.study.sample.watch is None
-    under = ", ".join(f"{text(arm, 60)} {_area(entry)}" for arm, entry in arms.items())
+    under = ", ".join(
+        f"{text(arm, 60)} {bracketed(entry['area'], entry['area_low'], entry['area_high'])}"
+        for arm, entry in arms.items()
+    )
     pictures = [
         Picture(
             "profiles",
@@ -119,11 +156,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section("profiles", "Above every threshold", reading, tuple(pictures), Numbers(columns, rows), notes)
 
 
-def _area(entry: Mapping[str, Any]) -> str:
-    return bracketed(entry["area"], entry["area_low"], entry["area_high"])
-
-
-def _ahead(entry: Mapping[str, Any], grid: NDArray[np.float64]) -> str:
+def _ahead(entry: ProfileDifference, grid: NDArray[np.float64]) -> str:
     """The thresholds at which one profile is surely above the other."""
     first, second = (text(arm, 60) for arm in entry["arms"])
     clauses = []
@@ -134,7 +167,7 @@ def _ahead(entry: Mapping[str, Any], grid: NDArray[np.float64]) -> str:
     return " and ".join(clauses) or f"at no threshold is {first} or {second} surely ahead"
 
 
-def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Any]) -> Figure:
+def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Profile]) -> Figure:
     figure, axes = panel()
     for arm, entry in arms.items():
         colour = analysis.arms.colour(arm)
@@ -159,11 +192,13 @@ def _own_thresholds(analysis: Analysis, axes: Axes) -> None:
         axes.axvline(level, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
 
 
-def _draw_difference(analysis: Analysis, grid: NDArray[np.float64], entry: Mapping[str, Any]) -> Figure:
+def _draw_difference(analysis: Analysis, grid: NDArray[np.float64], entry: ProfileDifference) -> Figure:
     figure, axes = panel()
     first, second = entry["arms"]
-    keys = ("difference", "high", "low") if entry["low"] is not None else ("difference",) * 3
-    middle, low, high = (-100 * np.array(entry[key]) for key in keys)
+    middle = -100 * np.array(entry["difference"])
+    # Seen as second minus first, the ends change places.
+    low = middle if entry["high"] is None else -100 * np.array(entry["high"])
+    high = middle if entry["low"] is None else -100 * np.array(entry["low"])
     axes.axhline(0, color=INK, linewidth=1)
     if entry["low"] is not None:
         axes.fill_between(grid, low, high, color=INK, alpha=0.14, linewidth=0, step="mid")

@@ -8,42 +8,118 @@ between trials, "the threshold" is the lowest, and all others rise and fall with
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from report.comparison import at_threshold, favoured, score_pairs, with_holm
-from report.document import Section
+from report.comparison import at_threshold, favoured, paired_comparison, score_pairs
+from report.document import Section, Slider, SliderBar, SliderControl, SliderRow
 from report.judged_study import JudgedStudy
-from report.judging import OUTCOMES, own_scores
+from report.judging import own_scores
+from report.records.estimates import Fraction, JudgedOutcome
+from report.records.families import with_holm
 from report.words import share_cell, text
 from robustness.statistics.proportions import LEVEL
+from robustness.sweep.outcomes import Judge
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
 
 CHOICES = 51
 """Thresholds at which the verdict is tried."""
-TRIED = ("threshold", "difference", "low", "high", "p_value", "p_adjusted")
-"""What is kept of each."""
 
 
-def results(study: JudgedStudy) -> dict[str, Any]:
+class NothingThreshold(TypedDict):
+    """The threshold of `learned_nothing` at one epoch."""
+
+    value: float
+    inclusive: bool
+    known: bool
+    why: str
+
+
+class NothingThresholds(TypedDict):
+    """The threshold of `learned_nothing` at the best and at the last epoch."""
+
+    best: NothingThreshold
+    last: NothingThreshold
+
+
+class GoodThreshold(TypedDict):
+    """The threshold of `good`."""
+
+    at_least: float
+
+
+class TriedThreshold(TypedDict):
+    """The comparison of two arms at another threshold."""
+
+    threshold: float
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    favours: str | None
+
+
+class Dependence(TypedDict):
+    """How the verdict on two arms depends on the threshold."""
+
+    arms: list[str]
+    outcome: JudgedOutcome
+    threshold: float
+    favours: str | None
+    holds_from: float
+    holds_to: float
+    favoured: list[str]
+    at: list[TriedThreshold]
+
+
+class ThresholdResults(TypedDict):
+    """When a trial has learned nothing or is good, and the verdict at other thresholds."""
+
+    learned_nothing: NothingThresholds
+    good: GoodThreshold
+    dependence: list[Dependence]
+
+
+class SliderArm(TypedDict):
+    """An arm's scores over complete pairs; None for a trial without one."""
+
+    name: str
+    scores: list[float | None]
+    configurations: list[int]
+    above: NotRequired[list[float]]
+
+
+class SliderData(TypedDict):
+    """The data of the page's script."""
+
+    arms: list[SliderArm]
+    inclusive: bool
+    good_first: NotRequired[bool]
+    levels: dict[JudgedOutcome, float]
+    z: float | None
+
+
+def results(study: JudgedStudy) -> ThresholdResults:
     """When a trial has learned nothing at each epoch, when it is good, and the verdict at other thresholds."""
     return {
-        "learned_nothing": {
-            summary: {"value": judge.nothing, "inclusive": judge.inclusive, "known": judge.known, "why": judge.why}
-            for summary, judge in study.judges.items()
-        },
+        "learned_nothing": {"best": _nothing(study.judges["best"]), "last": _nothing(study.judges["last"])},
         "good": {"at_least": study.judges[study.frames.rule].good},
         "dependence": _dependence(study),
     }
 
 
-def _dependence(study: JudgedStudy) -> list[dict[str, Any]]:
+def _nothing(judge: Judge) -> NothingThreshold:
+    return {"value": judge.nothing, "inclusive": judge.inclusive, "known": judge.known, "why": judge.why}
+
+
+def _dependence(study: JudgedStudy) -> list[Dependence]:
     """For every two arms the primary outcome at other thresholds, and between which of them the verdict holds.
 
     At each threshold an arm is favoured by the same test as in the verdict, after the same correction over the study's
@@ -55,16 +131,26 @@ def _dependence(study: JudgedStudy) -> list[dict[str, Any]]:
     trials = _at_common_threshold(study)
     scores = {arms: score_pairs(trials, *arms, frames.rule) for arms in frames.compared}
     scores = {arms: pairs for arms, pairs in scores.items() if not pairs.empty}
-    tried: dict[tuple[str, str], list[dict[str, Any]]] = {arms: [] for arms in scores}
+    tried: dict[tuple[str, str], list[TriedThreshold]] = {arms: [] for arms in scores}
     for threshold in thresholds:
-        family = [
-            {"arms": list(arms), "outcome": frames.primary, "epoch": frames.rule}
-            | at_threshold(pairs, frames.primary, threshold, study.sample, judge.inclusive)
+        tables = {
+            arms: at_threshold(pairs, frames.primary, threshold, study.sample, judge.inclusive)
             for arms, pairs in scores.items()
-        ]
+        }
+        family = [paired_comparison(arms, frames.primary, frames.rule, *tested) for arms, tested in tables.items()]
         for arms, entry in zip(scores, with_holm(family), strict=True):
             better = favoured(arms, entry["difference"], entry["p_adjusted"], more_is_better=frames.primary == "good")
-            tried[arms].append({**{key: entry[key] for key in TRIED}, "favours": better})
+            tried[arms].append(
+                {
+                    "threshold": threshold,
+                    "difference": entry["difference"],
+                    "low": entry["low"],
+                    "high": entry["high"],
+                    "p_value": entry["p_value"],
+                    "p_adjusted": entry["p_adjusted"],
+                    "favours": better,
+                }
+            )
     return [
         _holds(arms, frames.primary, own, entries)
         for arms, entries in tried.items()
@@ -72,7 +158,7 @@ def _dependence(study: JudgedStudy) -> list[dict[str, Any]]:
     ]
 
 
-def _holds(arms: tuple[str, str], outcome: str, own: float, tried: list[dict[str, Any]]) -> dict[str, Any]:
+def _holds(arms: tuple[str, str], outcome: JudgedOutcome, own: float, tried: list[TriedThreshold]) -> Dependence:
     """The comparison of two arms at every threshold, and the range around the study's own over which it holds."""
     thresholds = [entry["threshold"] for entry in tried]
     start = end = thresholds.index(own)
@@ -105,7 +191,7 @@ def _at_common_threshold(study: JudgedStudy) -> pd.DataFrame:
     return study.planned.assign(**{f"score_{rule}": scores})
 
 
-def slider_data(analysis: Analysis) -> dict[str, Any]:
+def slider_data(analysis: Analysis) -> SliderData:
     """The data of the page's script: each arm's scores over complete pairs, and the configurations that they are of."""
     pairs = analysis.pairs
     scores = own_scores(pairs, analysis.epoch)
@@ -114,18 +200,17 @@ def slider_data(analysis: Analysis) -> dict[str, Any]:
         mine = pairs["arm"] == arm
         values = [None if math.isnan(score) else score for score in scores[mine].tolist()]
         owners = pairs.loc[mine, "configuration"].tolist()
-        entry: dict[str, Any] = {"name": text(arm, 60), "scores": values, "configurations": owners}
+        entry: SliderArm = {"name": text(arm, 60), "scores": values, "configurations": owners}
         if analysis.judge.cells:
             entry["above"] = (pairs.loc[mine, f"threshold_{analysis.epoch}"] - analysis.nothing).tolist()
         arms.append(entry)
-    return {
-        "arms": arms,
-        "inclusive": analysis.judge.inclusive,
-        **({"good_first": True} if analysis.judge.gains else {}),
-        "levels": {"learned_nothing": analysis.nothing, "good": analysis.good},
-        # A watched sweep has no interval of a settled number of configurations.
-        "z": None if analysis.study.sample.watch is not None else float(ndtri((1 + LEVEL) / 2)),
-    }
+    inclusive = analysis.judge.inclusive
+    levels: dict[JudgedOutcome, float] = {"learned_nothing": analysis.nothing, "good": analysis.good}
+    # A watched sweep has no interval of a settled number of configurations.
+    z = None if analysis.study.sample.watch is not None else float(ndtri((1 + LEVEL) / 2))
+    if analysis.judge.gains:
+        return {"arms": arms, "inclusive": inclusive, "good_first": True, "levels": levels, "z": z}
+    return {"arms": arms, "inclusive": inclusive, "levels": levels, "z": z}
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -140,14 +225,12 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     sign = "at most" if data["inclusive"] else "below"
     if analysis.judge.cells:
         sign += " (the lowest threshold; the others move with it)"
-    controls = [
-        {"outcome": "learned_nothing", "label": f"Learned nothing: {sign}"},
-        {"outcome": "good", "label": "Good: at least"},
+    labels: dict[JudgedOutcome, str] = {"learned_nothing": f"Learned nothing: {sign}", "good": "Good: at least"}
+    controls: list[SliderControl] = [
+        {"outcome": outcome, "label": label, "value": repr(levels[outcome]), "shown": f"{levels[outcome]:.3f}"}
+        for outcome, label in labels.items()
     ]
-    for control in controls:
-        level = levels[control["outcome"]]
-        control |= {"value": repr(level), "shown": f"{level:.3f}"}
-    slider = {
+    slider: Slider = {
         "low": f"{low:.2f}",
         "high": f"{max(high, low + 0.01):.2f}",
         "epoch": analysis.epoch,
@@ -157,18 +240,24 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section("thresholds", "Choose your own thresholds", _reading(analysis, data), slider=slider)
 
 
-def _rows(analysis: Analysis) -> list[dict[str, Any]]:
-    rows = []
-    for place, (arm, entries) in enumerate(analysis.outcomes(analysis.epoch).items()):
-        row: dict[str, Any] = {"arm": text(arm, 60), "place": place}
-        for outcome in OUTCOMES:
-            width = f"{100 * entries[outcome]['fraction']:.4g}" if entries[outcome]["of"] else "0"
-            row[outcome] = {"text": share_cell(entries[outcome]), "width": width}
-        rows.append(row)
-    return rows
+def _rows(analysis: Analysis) -> list[SliderRow]:
+    return [
+        {
+            "arm": text(arm, 60),
+            "place": place,
+            "learned_nothing": _bar(entries["learned_nothing"]),
+            "good": _bar(entries["good"]),
+        }
+        for place, (arm, entries) in enumerate(analysis.outcomes(analysis.epoch).items())
+    ]
 
 
-def _reading(analysis: Analysis, data: Mapping[str, Any]) -> str:
+def _bar(entry: Fraction) -> SliderBar:
+    width = "0" if entry["fraction"] is None else f"{100 * entry['fraction']:.4g}"
+    return {"text": share_cell(entry), "width": width}
+
+
+def _reading(analysis: Analysis, data: SliderData) -> str:
     """Over which thresholds the arm that the study's own threshold favours stays ahead."""
     own = data["levels"][analysis.primary]
     words = "learned nothing" if analysis.primary == "learned_nothing" else "was good"
