@@ -13,6 +13,7 @@ from report.document import Numbers, Picture, Section
 from report.drawing.axes import integer_ticks, plain_numbers
 from report.drawing.style import INK, panel
 from report.sections.search.entries import Run, SearchedArm, SearchedRange, SearchResults, Winner
+from report.sections.search.runs import objective_goal_of
 from report.words import DASH, metric_words, minus, named_values, number, score, spaced, text
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _winners(analysis: Analysis, search: SearchResults) -> Iterator[Section]:
     columns = ("Arm", *_repeat(search, "Search"), "Runs ended", "How", "Minutes", "Winner", "Score", "Hyperparameters")
     maps = _maps(analysis, search)
     ring = "rings mark the winner of each search" if several else "the ring is the winner"
-    notes = (f"Larger points scored higher; hollow ones are start-up runs; {ring}.",) if maps else ()
+    notes = (f"Larger points scored better; hollow ones are start-up runs; {ring}.",) if maps else ()
     yield Section("winning", "Where the runs went", reading, maps, Numbers(columns, tuple(rows)), notes)
 
 
@@ -139,7 +140,7 @@ def _maps(analysis: Analysis, search: SearchResults) -> tuple[Picture, ...]:
                     f"map-{place}",
                     f"Where the runs of {text(arm)} went",
                     f"Each run of {text(arm, 60)} by {' and '.join(text(name, 60) for name in ranges)}; larger points "
-                    "scored higher, hollow ones are start-up runs, the ring is the winner.",
+                    "scored better, hollow ones are start-up runs, the ring is the winner.",
                     partial(_draw_map, analysis, arm, each, runs, ranges, int(search["startup"] or 0)),
                 )
             )
@@ -203,7 +204,7 @@ def _draw_map(
 ) -> Figure:
     figure, axes = panel()
     colour = analysis.arms.colour(arm)
-    scores = np.array([value for _, value in runs])
+    scores = objective_goal_of(analysis.frames).oriented(np.array([value for _, value in runs]))
     spread = float(np.ptp(scores)) or 1.0
     x, y = ([_position(run["hyperparameters"][name]) for run, _ in runs] for name in names)
     for place, (run, _) in enumerate(runs):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from report.sections.search.runs import best_scores
+from report.sections.search.runs import best_scores, objective_goal_of
 from report.words import DASH, metric_words, number, score, spaced, text
 from robustness.trial import TrialKey
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def search_rows(analysis: Analysis, most: int) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]:
     """The columns, at most `most` rows, one for each trial, and the number of trials."""
     frames = analysis.frames
-    scores = best_scores(frames, _objective(analysis))
+    scores = best_scores(frames, _objective(analysis), objective_goal_of(frames))
     tests = _tests(analysis)
     places = {arm: place for place, arm in enumerate(frames.arms)}
     trials = frames.trials
