@@ -26,6 +26,7 @@ from report.sections.results import Head, Results
 from report.sections.verdict import verdict
 from report.watched import watched_sentence
 from report.words import metric_words, text
+from robustness.goal import Goal
 from robustness.guards.outputs import GENERATOR
 from robustness.guards.printable import printable_json
 from robustness.store import StudyStore
@@ -78,6 +79,16 @@ class Analysis:
     @property
     def nothing(self) -> float:
         return self.judge.nothing
+
+    @property
+    def goal(self) -> Goal:
+        """Whether the metric is maximised or minimised."""
+        return self.frames.goal
+
+    @property
+    def beyond(self) -> str:
+        """The side of a threshold on which scores are better: `above` or `below`."""
+        return "below" if self.goal.minimizes else "above"
 
     @property
     def primary(self) -> JudgedOutcome:
@@ -153,7 +164,7 @@ def _results(study: JudgedStudy) -> dict[str, object]:
     own = own_results(parts)
     sentences = [sentence for entry in own for sentence in entry["sentences"]]
     if not stands_alone(parts):
-        sentences += verdict(frames, study.outcome_counts, study.comparisons)
+        sentences += verdict(frames, study.outcome_counts, study.comparisons, study.score_comparisons)
         if study.sample.watch is not None:
             sentences.append(watched_sentence(frames, study.sample.watch))
     ended = not study.trials["status"].isin(PENDING).any()
@@ -162,7 +173,8 @@ def _results(study: JudgedStudy) -> dict[str, object]:
         "complete": ended and all(entry.get("complete", True) for entry in own),
         "metric": frames.metric,
         "epoch": frames.rule,
-        "primary": frames.primary,
+        "goal": frames.goal.name,
+        "primary": frames.primary if frames.has_thresholds else None,
         "verdict": sentences,
         "sampling": {
             "strategy": frames.document["sampling"].get("strategy", "random"),

@@ -25,6 +25,7 @@ from report.records.families import Evidence, Uncorrected, with_holm
 from report.watched import Watch
 from report.words import SIGNIFICANT
 from robustness.errors import RobustnessError
+from robustness.goal import MAXIMIZE, Goal
 from robustness.space.samplers import SAMPLERS
 from robustness.space.space import read_space
 from robustness.statistics.clusters import effective_number
@@ -165,8 +166,13 @@ def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> tuple[PairedTable, Evi
 
 
 def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[PairedComparison]:
-    """Every comparison, both outcomes, both epochs; `p_adjusted` is Holm's over the comparisons of one outcome."""
+    """Every comparison, both outcomes, both epochs; `p_adjusted` is Holm's over the comparisons of one outcome.
+
+    Without thresholds there are none.
+    """
     entries: list[PairedComparison] = []
+    if not frames.has_thresholds:
+        return entries
     for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
         for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary):
             entries += with_holm([compare(judged, *arms, outcome, summary, sample) for arms in frames.compared])
@@ -177,7 +183,9 @@ def score_comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample)
     """Every comparison by score, both epochs; `p_adjusted` is Holm's over the comparisons at one epoch."""
     entries: list[ScoreComparison] = []
     for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
-        entries += with_holm([score_comparison(judged, *arms, summary, sample) for arms in frames.compared])
+        entries += with_holm(
+            [score_comparison(judged, *arms, summary, sample, frames.goal) for arms in frames.compared]
+        )
     return entries
 
 
@@ -187,8 +195,9 @@ def score_comparison(
     second: str,
     summary: Summary,
     sample: Sample,
+    goal: Goal = MAXIMIZE,
 ) -> Uncorrected[ScoreComparison]:
-    """How often either of two arms scores higher on a configuration, and the mean difference with its test."""
+    """How often either of two arms scores better on a configuration, and the mean difference with its test."""
     scores = side_by_side(judged, judged[f"score_{summary}"], [first, second])
     pairs = by_configuration(scores).to_numpy(dtype=float)
     differences = pairs[:, 0] - pairs[:, 1]
@@ -197,8 +206,8 @@ def score_comparison(
     entry: ScoreComparison = {
         "arms": [first, second],
         "epoch": summary,
-        "first_wins": _share(differences > 0),
-        "second_wins": _share(differences < 0),
+        "first_wins": _share(goal.oriented(differences) > 0),
+        "second_wins": _share(goal.oriented(differences) < 0),
         "ties": _share(differences == 0),
         "mean_difference": mean,
         "low": low,
@@ -226,18 +235,22 @@ def _share(values: NDArray[np.bool_]) -> Share:
     }
 
 
-def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str) -> pd.DataFrame:
-    """The scores [pairs, 2] of two arms for `at_threshold`: -inf for a trial that reached none itself."""
-    none = own_scores(judged, summary).isna()
-    return side_by_side(judged, judged[f"score_{summary}"].mask(none & judged["counted"], -np.inf), [first, second])
+def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str, goal: Goal = MAXIMIZE) -> pd.DataFrame:
+    """The scores [pairs, 2] of two arms for `at_threshold`: infinitely bad for a trial that reached none itself."""
+    none = own_scores(judged, summary).isna() & judged["counted"]
+    return side_by_side(judged, judged[f"score_{summary}"].mask(none, goal.oriented(-np.inf)), [first, second])
 
 
 def at_threshold(
-    scores: pd.DataFrame, outcome: JudgedOutcome, limit: float, sample: Sample, inclusive: bool = False
+    scores: pd.DataFrame, outcome: JudgedOutcome, limit: float, sample: Sample, judge: Judge
 ) -> tuple[PairedTable, Evidence | None]:
-    """The comparison if the threshold of `outcome` were `limit`, which itself counts as nothing if `inclusive`."""
-    judge = Judge(limit, math.inf, inclusive) if outcome == "learned_nothing" else Judge(-math.inf, limit)
-    has = judge.has(outcome, scores.to_numpy(dtype=float)).astype(float)
+    """The comparison if the threshold of `outcome` were `limit`, for a judge that is otherwise the study's."""
+    goal, worst = judge.goal, judge.goal.oriented(-math.inf)
+    if outcome == "learned_nothing":
+        other = Judge(limit, -worst, judge.inclusive, goal=goal)
+    else:
+        other = Judge(worst, limit, goal=goal)
+    has = other.has(outcome, scores.to_numpy(dtype=float)).astype(float)
     pairs = pd.DataFrame(has, index=scores.index, columns=scores.columns)
     return compare_pairs(pairs, sample)
 
@@ -248,7 +261,8 @@ def outcome_counts(judged: pd.DataFrame, frames: StudyFrames) -> dict[str, ArmCo
     for arm in frames.arms:
         own = judged[judged["arm"] == arm]
         paired = own[own["paired"]]
-        at: FractionsByEpoch = {"best": _fractions(judged, arm, "best"), "last": _fractions(judged, arm, "last")}
+        outcomes = judged if frames.has_thresholds else judged.iloc[:0]
+        at: FractionsByEpoch = {"best": _fractions(outcomes, arm, "best"), "last": _fractions(outcomes, arm, "last")}
         scores = paired[f"score_{frames.rule}"]
         diverged = (paired["status"] == "diverged").to_numpy()
         good_at_best = (paired["outcome_best"] == "good").to_numpy(dtype=bool)
@@ -258,7 +272,7 @@ def outcome_counts(judged: pd.DataFrame, frames: StudyFrames) -> dict[str, ArmCo
             "paired": len(paired),
             "configurations": int(paired["configuration"].nunique()),
             **at[frames.rule],
-            "best": float(scores.max()) if len(scores) else None,
+            "best": frames.goal.best(scores.tolist()),
             "median": float(scores.median()) if len(scores) else None,
             "at": at,
             "diverged": int(diverged.sum()),

@@ -8,7 +8,7 @@
 | stage, search, run | sweep, search or final; the search and the run of the arm in it, from 0, <NA> in a sweep |
 | status | planned, running, finished, diverged, out_of_memory, timed_out, failed or pruned |
 | epochs | the number of epochs it has recorded, without pre-training |
-| best, best_epoch | the highest value of the study's metric and its first epoch; NaN, <NA> without one |
+| best, best_epoch | the best value of the study's metric and its first epoch; NaN, <NA> without one |
 | last, last_epoch | the metric at the last epoch at which it was a number |
 | measured | whether it can be judged: by an epoch after pre-training, or by a metric without epochs |
 | seconds, attempts, started, ended, worker, device, error | how it ran, which differs from run to run |
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
+from robustness.goal import Goal, goal_in
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
@@ -98,6 +99,16 @@ class StudyFrames:
         """The measure by which the study judges an epoch."""
         return str(self.document["outcomes"]["metric"])
 
+    @cached_property
+    def goal(self) -> Goal:
+        """Whether the metric is maximised or minimised."""
+        return goal_in(self.document)
+
+    @property
+    def has_thresholds(self) -> bool:
+        """Whether trials have outcomes; without thresholds, they are compared by their scores alone."""
+        return self.document["outcomes"].get("learned_nothing") is not None
+
     @property
     def rule(self) -> Summary:
         """The epoch at which the study judges a trial: `best` or `last`."""
@@ -105,8 +116,11 @@ class StudyFrames:
 
     @property
     def primary(self) -> JudgedOutcome:
-        """The outcome that the verdict is about: `learned_nothing` or `good`."""
-        return cast(JudgedOutcome, self.document["outcomes"]["primary"])
+        """The outcome that the verdict is about: `learned_nothing` or `good`.
+
+        In a study without thresholds no trial has either.
+        """
+        return cast(JudgedOutcome, self.document["outcomes"]["primary"] or "learned_nothing")
 
     @property
     def searches(self) -> int:
@@ -151,7 +165,7 @@ def load_frames(study: StudyStore) -> StudyFrames:
     stored = study.trials()
     epochs = study.epochs()
     arms = [str(arm["label"]) for arm in document["arms"]]
-    names = [str(name) for name in stored.columns[3 : stored.columns.get_loc("status")]]
+    names = [str(name) for name in stored.columns[4 : stored.columns.get_loc("status")]]
     drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
     frames = StudyFrames(
         name=study.name,
@@ -194,7 +208,7 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     number = counted.groupby(KEY, sort=False).size().rename("epochs")
     finite = values[np.isfinite(values["value"])]
     # Stable sorting keeps the earliest of equal values first.
-    best = finite.sort_values("value", ascending=False, kind="stable").drop_duplicates(KEY)
+    best = finite.sort_values("value", ascending=frames.goal.minimizes, kind="stable").drop_duplicates(KEY)
     last = finite.drop_duplicates(KEY, keep="last")
     best = best.rename(columns={"value": "best", "epoch": "best_epoch"})
     last = last.rename(columns={"value": "last", "epoch": "last_epoch"})

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.comparison import Sample, comparisons, outcome_counts
+from report.comparison import Sample, comparisons, outcome_counts, score_comparisons
 from report.frames import StudyFrames
 from report.judging import judge_trials
-from report.records.comparisons import PairedComparison
+from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import ArmCounts
 from report.watched import up_to
+from robustness.metrics import find_metric
 from robustness.sweep.outcomes import SUMMARIES, Judge, judges
 
 
@@ -59,12 +60,16 @@ class JudgedStudy:
         return comparisons(self.planned, self.frames, self.sample)
 
     @cached_property
+    def score_comparisons(self) -> list[ScoreComparison]:
+        """Every comparison of two arms by their scores (`report.comparison.score_comparisons`)."""
+        return score_comparisons(self.planned, self.frames, self.sample)
+
+    @cached_property
     def score_range(self) -> tuple[float, float]:
-        """The ends of the axis of thresholds: 0.5 to 1 for an AUC, 0 to 1 for an accuracy, else the observed range."""
-        if self.frames.metric.endswith("auc"):
-            return 0.5, 1.0
-        if self.frames.metric.endswith("accuracy"):
-            return 0.0, 1.0
+        """The ends of the axis of thresholds: chance and a perfect value where known, else the observed range."""
+        known = find_metric(self.frames.metric).useful_range
+        if known is not None:
+            return known
         scores = self.planned[[f"score_{summary}" for summary in SUMMARIES]].to_numpy(dtype=float)
         finite = scores[np.isfinite(scores)]
         if not finite.size or finite.min() == finite.max():

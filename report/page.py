@@ -28,7 +28,7 @@ from report.sections.cautions import cautions
 from report.sections.configurations import configuration_table
 from report.sections.provenance import provenance
 from report.sections.thresholds import SliderData, slider_data
-from report.words import DASH, score, share_cell, text
+from report.words import score, share_cell, text
 from robustness.files import file_name
 from robustness.guards.outputs import GENERATOR, writing
 from robustness.store import StudyStore
@@ -155,12 +155,16 @@ def _analysed(study: StudyStore | StudyFrames | Analysis) -> Analysis:
 
 def _headline(analysis: Analysis) -> Numbers:
     rows = []
+    shown = OUTCOMES if analysis.frames.has_thresholds else ()
     for arm, entry in analysis.results["arms"].items():
         for epoch in SUMMARIES:
-            shares = (share_cell(entry["at"][epoch][outcome]) for outcome in OUTCOMES)
+            shares = (share_cell(entry["at"][epoch][outcome]) for outcome in shown)
             scores = analysis.pairs.loc[analysis.pairs["arm"] == arm, f"score_{epoch}"]
-            rows.append((text(arm, 60), epoch, *shares, DASH if scores.empty else score(scores.max())))
-    return Numbers(("Arm", "Epoch", "Learned nothing", "Good", "Highest score"), tuple(rows))
+            median, best = (None, None) if scores.empty else (scores.median(), analysis.goal.best(scores.tolist()))
+            middle = () if shown else (score(median),)
+            rows.append((text(arm, 60), epoch, *shares, *middle, score(best)))
+    outcomes = ("Learned nothing", "Good") if shown else ("Median score",)
+    return Numbers(("Arm", "Epoch", *outcomes, "Best score"), tuple(rows))
 
 
 def _environment() -> jinja2.Environment:

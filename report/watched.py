@@ -10,6 +10,7 @@ before an earlier one are not a random sample.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from report.records.estimates import (
 from report.records.families import Compared, Evidence
 from report.words import OUTCOME_WORDS, SIGNIFICANT
 from robustness.errors import RobustnessError
+from robustness.goal import MAXIMIZE, Goal
 from robustness.metrics import find_metric
 from robustness.space.space import read_space
 from robustness.statistics.sequential import anytime_p, capital, confidence_sequence
@@ -64,6 +66,7 @@ class Watch:
     """The arms, outcome and epoch of a single comparison that the study names in advance (`stop.arms`)."""
     score_range: tuple[float, float] | None
     """The range of the study's metric; None if it is unbounded or unknown."""
+    goal: Goal = MAXIMIZE
 
     @staticmethod
     def of(frames: StudyFrames) -> Watch | None:
@@ -82,7 +85,9 @@ class Watch:
         arms = terms.get("arms")
         outcome = str(terms.get("outcome") or frames.primary)
         planned = (frozenset(map(str, arms)), outcome, frames.rule) if arms else None
-        return Watch(_finished_prefix(frames), ends, planned, find_metric(frames.metric).range)
+        bounds = find_metric(frames.metric).range
+        bounded = bounds if bounds is not None and all(map(math.isfinite, bounds)) else None
+        return Watch(_finished_prefix(frames), ends, planned, bounded, frames.goal)
 
     def by_outcome(self, entry: PairedTable, pairs: pd.DataFrame) -> tuple[PairedTable, Evidence]:
         """The comparison of pairs [pairs, 2] of zeros and ones, with its evidence."""
@@ -98,8 +103,9 @@ class Watch:
         differences = _differences(pairs)
         tested, evidence = self._by_mean_or_sign(entry, differences)
         tested["p_wilcoxon"] = None  # its test is for a number of configurations that was settled beforehand
-        tested["first_wins"] = self._wins(entry["first_wins"], differences > 0)
-        tested["second_wins"] = self._wins(entry["second_wins"], differences < 0)
+        better = self.goal.oriented(differences)
+        tested["first_wins"] = self._wins(entry["first_wins"], better > 0)
+        tested["second_wins"] = self._wins(entry["second_wins"], better < 0)
         tested["ties"] = self._wins(entry["ties"], differences == 0)
         return tested, evidence
 

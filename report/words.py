@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from report.records.estimates import Difference, Ends, Fraction, Replicates, known
 from robustness.errors import plural
 from robustness.guards.printable import printable
+from robustness.metrics import find_metric
 
 SIGNIFICANT = 0.05
 """The level at which a difference is significant."""
@@ -37,7 +38,7 @@ def spaced(name: object) -> str:
 
 def metric_words(metric: str) -> str:
     """`validation AUC` for `validation_auc`."""
-    return spaced(metric).replace("auc", "AUC")
+    return find_metric(metric).label
 
 
 def number(value: object) -> str:

@@ -12,7 +12,6 @@ from report.document import Numbers, Picture, Section
 from report.drawing.axes import label_ends
 from report.drawing.style import OUTCOME_COLOURS, panel
 from report.judged_study import JudgedStudy
-from report.records.estimates import known
 from report.words import bracketed, percent, score, text
 from robustness.statistics.budget import REACHED, budget_band, budget_sizes, trials_needed
 
@@ -51,17 +50,19 @@ def results(study: JudgedStudy) -> BudgetResults:
         if not groups:
             continue
         sizes = budget_sizes(sum(len(group) for group in groups))
-        band = budget_band(groups, sizes)
+        goal = study.frames.goal
+        band = budget_band([goal.oriented(group) for group in groups], sizes)
+        ends = [goal.oriented(end).tolist() for end in (band.low, band.high)]
         good = study.outcome_counts[arm]["good"]
         needed, least, most = (
-            trials_needed(min(1.0, known(share)), study.sample.population)
+            None if share is None else trials_needed(min(1.0, share), study.sample.population)
             for share in (good["fraction"], good["high"], good["low"])
         )
         arms[arm] = {
             "trials": sizes,
-            "expected": band.middle.tolist(),
-            "low": band.low.tolist(),
-            "high": band.high.tolist(),
+            "expected": goal.oriented(band.middle).tolist(),
+            "low": ends[1] if goal.minimizes else ends[0],
+            "high": ends[0] if goal.minimizes else ends[1],
             "needed": needed,
             "needed_low": least,
             "needed_high": most,
@@ -76,12 +77,14 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if not arms:
         return
     chance = f"{percent(budget['chance'])} %"
+    thresholds = analysis.frames.has_thresholds
     needed = ", ".join(f"{text(arm, 60)} {_needed(entry)}" for arm, entry in arms.items())
     picture = Picture(
         "budget",
         "Expected best score by number of trials",
-        f"The expected best {analysis.metric_words} by number of random trials, a rising line for each arm with its "
-        f"95 % band. Trials for a good one with {chance} chance: {needed}.",
+        f"The expected best {analysis.metric_words} by number of random trials, a "
+        f"{'falling' if analysis.goal.minimizes else 'rising'} line for each arm with its 95 % band."
+        + (f" Trials for a good one with {chance} chance: {needed}." if thresholds else ""),
         partial(_draw, analysis, arms),
     )
     rows = []
@@ -91,7 +94,12 @@ def sections(analysis: Analysis) -> Iterator[Section]:
                 break
             value, low, high = (_at(n, entry, curve) for curve in (entry["expected"], entry["low"], entry["high"]))
             rows.append((text(arm, 60), str(n), bracketed(value, low, high, score)))
-    reading = f"Random trials until one is good (at least {analysis.good:g}) with {chance} chance: {needed}."
+    if thresholds:
+        most = "at most" if analysis.goal.minimizes else "at least"
+        reading = f"Random trials until one is good ({most} {analysis.good:g}) with {chance} chance: {needed}."
+    else:
+        best = ", ".join(f"{text(arm, 60)} {score(entry['expected'][-1])}" for arm, entry in arms.items())
+        reading = f"The best {analysis.metric_words} of all trials: {best}."
     yield Section(
         "budget",
         "What tuning costs",

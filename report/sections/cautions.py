@@ -30,16 +30,17 @@ def cautions(analysis: Analysis) -> list[str]:
         own = [entry["cautions"] for entry in own_results(analysis.results) if "cautions" in entry]
         rest = [caution for each in own for caution in each] if own else _left_out(analysis)
         return [*_contradictory(analysis), *_incomplete(analysis), *rest]
+    thresholds = analysis.frames.has_thresholds
     return [
         *_contradictory(analysis),
         *_incomplete(analysis),
         *_few(analysis),
-        *_threshold(analysis),
+        *(_threshold(analysis) if thresholds else ()),
         *_rule_by_chance(analysis),
         *_left_out(analysis),
         *_epochs_disagree(analysis),
         *_diverged(analysis),
-        *_depends(analysis),
+        *(_depends(analysis) if thresholds else ()),
     ]
 
 
@@ -95,10 +96,12 @@ def _threshold(analysis: Analysis) -> Iterator[str]:
     scores = (note or {}).get("scores") or []
     if judge.known and judge.inclusive and 0 < len(scores) < ENOUGH_UNTRAINED:
         yield f"“Learned nothing” rests on {len(scores)} untrained networks; at least {ENOUGH_UNTRAINED} are wanted."
+    # Only thresholds of a metric that is maximised depend on the cell.
     highest = judge.nothing if judge.gains else max([judge.nothing, *judge.cells.values()])
-    if highest >= analysis.good and not judge.gains:
+    if judge.goal.at_least_as_good(highest, analysis.good) and not judge.gains:
+        side = "above" if judge.goal.minimizes else "below"
         yield (
-            f"The threshold of “learned nothing” ({highest:.3f}) is not below that of “good” ({judge.good:g}), "
+            f"The threshold of “learned nothing” ({highest:.3f}) is not {side} that of “good” ({judge.good:g}), "
             "so trials that reach “good” may count as having learned nothing."
         )
 
@@ -106,6 +109,8 @@ def _threshold(analysis: Analysis) -> Iterator[str]:
 def _rule_by_chance(analysis: Analysis) -> Iterator[str]:
     """Trials within the error of the threshold, and untrained networks that pass it more often than the rule says."""
     rule = analysis.results["learning_rule"]
+    if rule is None:
+        return
     entry = rule["at"][analysis.epoch]
     named = within_error_sentence(entry, analysis.epoch)
     if named:
@@ -168,7 +173,8 @@ def _diverged(analysis: Analysis) -> Iterator[str]:
 def _depends(analysis: Analysis) -> Iterator[str]:
     """The verdict at other thresholds, and under other ways of counting the trials that were left out."""
     hidden = []
-    for entry in analysis.results["thresholds"]["dependence"]:
+    thresholds = analysis.results["thresholds"]
+    for entry in thresholds["dependence"] if thresholds else ():
         others = [arm for arm in entry["favoured"] if arm != entry["favours"]]
         if entry["favours"] and others:
             yield (

@@ -87,13 +87,19 @@ class LearningRuleResults(TypedDict):
     at: RuleByEpoch
 
 
-def results(study: JudgedStudy) -> LearningRuleResults:
-    """The study's rule, the error of its thresholds, the trials within it, and the untrained networks it passes."""
+def results(study: JudgedStudy) -> LearningRuleResults | None:
+    """The study's rule, the error of its thresholds, the trials within it, and the untrained networks it passes.
+
+    None for a study without thresholds.
+    """
     document = study.frames.document["outcomes"]["learned_nothing"]
-    name = next((rule for rule in CHANCE_RULES if document.get(rule)), "below")
+    if document is None:
+        return None
+    fixed = "above" if study.frames.goal.minimizes else "below"
+    name = next((rule for rule in CHANCE_RULES if document.get(rule)), fixed)
     return {
         "rule": name,
-        "level": document[name] if name != "below" else None,
+        "level": document[name] if name in CHANCE_RULES else None,
         "at": {"best": _at(study, name, "best"), "last": _at(study, name, "last")},
     }
 
@@ -102,7 +108,7 @@ def _at(study: JudgedStudy, rule: str, summary: Summary) -> RuleAtEpoch:
     note = study.frames.untrained or {}
     part: Stored = note.get("summaries", {}).get(summary) or note
     permutation = part.get("permutation")
-    guesses: Stored = permutation if rule != "below" and isinstance(permutation, Mapping) else {}
+    guesses: Stored = permutation if rule in CHANCE_RULES and isinstance(permutation, Mapping) else {}
     judge = study.judges[summary]
     by_cell: Mapping[str, CellThreshold] = (part.get("by_cell") or {}) if judge.cells else {}
     return {
@@ -114,7 +120,7 @@ def _at(study: JudgedStudy, rule: str, summary: Summary) -> RuleAtEpoch:
         },
         "cells": dict(by_cell),
         "within_error": _within_error(study, summary) if guesses.get("low") is not None else [],
-        "untrained": _untrained(note, part, judge) if rule != "below" else None,
+        "untrained": _untrained(note, part, judge) if rule in CHANCE_RULES else None,
     }
 
 
@@ -175,9 +181,11 @@ def _untrained(note: Stored, part: Stored, judge: Judge) -> dict[str, Share] | N
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The rule in words with its error, and its table; none for a fixed threshold or before anything was measured."""
     rule = analysis.results["learning_rule"]
+    if rule is None:
+        return
     entry = rule["at"][analysis.epoch]
     guesses = entry["guessing"]
-    if rule["rule"] == "below" or guesses["point"] is None:
+    if rule["rule"] not in CHANCE_RULES or guesses["point"] is None:
         return
     rows = [
         (f"untrained {text(arm, 60)}", "counts as having learned", share_cell(_of_networks(share)))

@@ -19,6 +19,7 @@ from report.sections.sensitivity.entries import SensitivityResults
 from report.sections.thresholds import ThresholdResults
 from report.sections.variance import VarianceShares
 from report.sections.weighted import WeightedResults
+from robustness.goal import GoalName
 from robustness.sweep.outcomes import Summary
 
 
@@ -46,7 +47,8 @@ class Head(TypedDict):
     complete: bool
     metric: str
     epoch: Summary
-    primary: JudgedOutcome
+    goal: GoalName
+    primary: JudgedOutcome | None
     verdict: list[str]
     sampling: Sampling
     stopped: Stopped | None
@@ -59,10 +61,10 @@ class Results(Head):
     Installed packages add keys (`report.sections.installed`), which `Analysis.part` returns.
     """
 
-    thresholds: ThresholdResults
+    thresholds: ThresholdResults | None
     arms: dict[str, ArmResults]
     weighted: WeightedResults | None
-    learning_rule: LearningRuleResults
+    learning_rule: LearningRuleResults | None
     paired: list[PairedComparison]
     reference: ReferenceResults | None
     profiles: ProfileResults

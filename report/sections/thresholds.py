@@ -51,7 +51,9 @@ class NothingThresholds(TypedDict):
 class GoodThreshold(TypedDict):
     """The threshold of `good`."""
 
-    at_least: float
+    at_least: NotRequired[float]
+    at_most: NotRequired[float]
+    """In place of `at_least` where the metric is minimised."""
 
 
 class TriedThreshold(TypedDict):
@@ -104,13 +106,20 @@ class SliderData(TypedDict):
     good_first: NotRequired[bool]
     levels: dict[JudgedOutcome, float]
     z: float | None
+    lower_is_better: NotRequired[bool]
 
 
-def results(study: JudgedStudy) -> ThresholdResults:
-    """When a trial has learned nothing at each epoch, when it is good, and the verdict at other thresholds."""
+def results(study: JudgedStudy) -> ThresholdResults | None:
+    """When a trial has learned nothing at each epoch, when it is good, and the verdict at other thresholds.
+
+    None for a study without thresholds.
+    """
+    if not study.frames.has_thresholds:
+        return None
+    good = study.judges[study.frames.rule].good
     return {
         "learned_nothing": {"best": _nothing(study.judges["best"]), "last": _nothing(study.judges["last"])},
-        "good": {"at_least": study.judges[study.frames.rule].good},
+        "good": {"at_most": good} if study.frames.goal.minimizes else {"at_least": good},
         "dependence": _dependence(study),
     }
 
@@ -129,13 +138,12 @@ def _dependence(study: JudgedStudy) -> list[Dependence]:
     own = judge.good if frames.primary == "good" else judge.nothing
     thresholds = sorted({*np.linspace(*study.score_range, CHOICES).tolist(), own})
     trials = _at_common_threshold(study)
-    scores = {arms: score_pairs(trials, *arms, frames.rule) for arms in frames.compared}
+    scores = {arms: score_pairs(trials, *arms, frames.rule, frames.goal) for arms in frames.compared}
     scores = {arms: pairs for arms, pairs in scores.items() if not pairs.empty}
     tried: dict[tuple[str, str], list[TriedThreshold]] = {arms: [] for arms in scores}
     for threshold in thresholds:
         tables = {
-            arms: at_threshold(pairs, frames.primary, threshold, study.sample, judge.inclusive)
-            for arms, pairs in scores.items()
+            arms: at_threshold(pairs, frames.primary, threshold, study.sample, judge) for arms, pairs in scores.items()
         }
         family = [paired_comparison(arms, frames.primary, frames.rule, *tested) for arms, tested in tables.items()]
         for arms, entry in zip(scores, with_holm(family), strict=True):
@@ -206,15 +214,22 @@ def slider_data(analysis: Analysis) -> SliderData:
         arms.append(entry)
     inclusive = analysis.judge.inclusive
     levels: dict[JudgedOutcome, float] = {"learned_nothing": analysis.nothing, "good": analysis.good}
+    if not analysis.frames.has_thresholds:
+        levels = {}
     # A watched sweep has no interval of a settled number of configurations.
     z = None if analysis.study.sample.watch is not None else float(ndtri((1 + LEVEL) / 2))
+    data: SliderData = {"arms": arms, "inclusive": inclusive, "levels": levels, "z": z}
     if analysis.judge.gains:
-        return {"arms": arms, "inclusive": inclusive, "good_first": True, "levels": levels, "z": z}
-    return {"arms": arms, "inclusive": inclusive, "levels": levels, "z": z}
+        data["good_first"] = True
+    if analysis.goal.minimizes:
+        data["lower_is_better"] = True
+    return data
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
-    """The sliders, as they stand before any script runs; none without a score."""
+    """The sliders, as they stand before any script runs; none without a score or without thresholds."""
+    if not analysis.frames.has_thresholds:
+        return
     data = slider_data(analysis)
     scores = [score for arm in data["arms"] for score in arm["scores"] if score is not None]
     if not scores:
@@ -222,10 +237,11 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     levels = data["levels"]
     low = math.floor(100 * min([*scores, *levels.values()])) / 100
     high = math.ceil(100 * max([*scores, *levels.values()])) / 100
-    sign = "at most" if data["inclusive"] else "below"
+    worse, good = ("above", "at most") if analysis.goal.minimizes else ("below", "at least")
+    sign = "at most" if data["inclusive"] else worse
     if analysis.judge.cells:
         sign += " (the lowest threshold; the others move with it)"
-    labels: dict[JudgedOutcome, str] = {"learned_nothing": f"Learned nothing: {sign}", "good": "Good: at least"}
+    labels: dict[JudgedOutcome, str] = {"learned_nothing": f"Learned nothing: {sign}", "good": f"Good: {good}"}
     controls: list[SliderControl] = [
         {"outcome": outcome, "label": label, "value": repr(levels[outcome]), "shown": f"{levels[outcome]:.3f}"}
         for outcome, label in labels.items()
@@ -264,10 +280,12 @@ def _reading(analysis: Analysis, data: SliderData) -> str:
     if len(data["arms"]) != 2:
         return f"The study's own threshold of {own:.3f} for “{words}” is one choice among many; here is every other."
     first, second = (
-        np.array([-math.inf if score is None else score for score in arm["scores"]]) for arm in data["arms"]
+        analysis.goal.oriented(np.array([math.nan if score is None else score for score in arm["scores"]]))
+        for arm in data["arms"]
     )
     grid = np.unique(np.concatenate([first, second]))
     grid = grid[np.isfinite(grid)]
+    # A trial without a score is at no threshold.
     above = [(float((first >= level).mean()), float((second >= level).mean())) for level in grid]
     ahead = [b > a for a, b in above].count(True)
     behind = [b < a for a, b in above].count(True)
@@ -277,6 +295,6 @@ def _reading(analysis: Analysis, data: SliderData) -> str:
         ahead, behind = behind, ahead
     always = "" if behind else ", and at none is it behind"
     return (
-        f"{names[1]} has more configurations above the threshold than {names[0]} at {ahead} of the {len(grid)} "
-        f"thresholds that tell any two scores apart{always}."
+        f"{names[1]} has more configurations {analysis.beyond} the threshold than {names[0]} at {ahead} of the "
+        f"{len(grid)} thresholds that tell any two scores apart{always}."
     )

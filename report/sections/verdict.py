@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from report.comparison import favoured
 from report.frames import StudyFrames
 from report.judging import OUTCOMES
-from report.records.comparisons import PairedComparison
+from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import ArmCounts, Fraction, JudgedOutcome, known
+from report.sections.score_verdict import verdict_by_scores
 from report.words import (
     beside_zero,
     capitalised,
@@ -42,6 +43,8 @@ def headline(analysis: Analysis) -> str:
     if analysis.alone:
         return "\n".join([*sentences, *_left_out(analysis)])
     frames = analysis.frames
+    if not frames.has_thresholds:
+        return "\n".join([*sentences, *_left_out(analysis)])
     other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
     arms = {arm: entry for arm, entry in analysis.results["arms"].items() if entry["paired"]}
     if arms:
@@ -77,8 +80,18 @@ def decided(entry: PairedComparison) -> str | None:
     return favoured(entry["arms"], entry["difference"], entry["p_adjusted"], more_is_better=more_is_better)
 
 
-def verdict(frames: StudyFrames, arms: Mapping[str, ArmCounts], paired: Sequence[PairedComparison]) -> list[str]:
-    """One or two plain sentences about the primary outcome at the study's epoch, with numbers."""
+def verdict(
+    frames: StudyFrames,
+    arms: Mapping[str, ArmCounts],
+    paired: Sequence[PairedComparison],
+    scores: Sequence[ScoreComparison],
+) -> list[str]:
+    """One or two plain sentences about the primary outcome at the study's epoch, with numbers.
+
+    A study without thresholds speaks by its scores.
+    """
+    if not frames.has_thresholds:
+        return verdict_by_scores(frames, arms, scores)
     main = [entry for entry in paired if entry["epoch"] == frames.rule and entry["outcome"] == frames.primary]
     if not main:
         only = next(iter(arms.values()))

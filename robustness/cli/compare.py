@@ -61,16 +61,20 @@ def _print_differences(first: Results, second: Results) -> None:
     for plural, *settings in (
         ("metrics", first["metric"], second["metric"]),
         ("judged epochs", first["epoch"], second["epoch"]),
-        ("primary outcomes", first["primary"], second["primary"]),
+        ("goals", first["goal"], second["goal"]),
+        ("primary outcomes", first["primary"] or "none", second["primary"] or "none"),
     ):
         if settings[0] != settings[1]:
             print(printable(f"note: the studies have different {plural}: {' and '.join(settings)}"))
     thresholds = [_thresholds(study) for study in (first, second)]
     if thresholds[0] != thresholds[1]:
-        values = " and ".join(f"{nothing:.3f}, {good:.3f}" for nothing, good in thresholds)
+        values = " and ".join("none" if each is None else f"{each[0]:.3f}, {each[1]:.3f}" for each in thresholds)
         print(f"note: the studies have different thresholds (learned nothing, good): {values}")
 
 
-def _thresholds(study: Results) -> tuple[float, float]:
+def _thresholds(study: Results) -> tuple[float, float] | None:
     thresholds = study["thresholds"]
-    return thresholds["learned_nothing"][study["epoch"]]["value"], thresholds["good"]["at_least"]
+    if thresholds is None:
+        return None
+    (good,) = thresholds["good"].values()
+    return thresholds["learned_nothing"][study["epoch"]]["value"], float(str(good))

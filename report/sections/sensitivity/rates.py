@@ -31,9 +31,10 @@ from report.sections.sensitivity.entries import (
 )
 from report.sections.sensitivity.importance import importance_results
 from report.sections.sensitivity.levels import Levels, levels, plain
+from robustness.goal import Goal
 
 NEAR = 0.02
-"""A configuration is near the winner if its score is at most this much lower."""
+"""A configuration is near the winner if its score is at most this much worse."""
 LEAST_CONFIGURATIONS = 3
 """A level with fewer configurations is not called the worst."""
 
@@ -41,14 +42,15 @@ LEAST_CONFIGURATIONS = 3
 def results(study: JudgedStudy) -> SensitivityResults:
     """All of it, as `docs/report_json.md` describes it under `sensitivity`."""
     frames = study.frames
-    trials = {arm: arm_trials(study.planned, arm, frames.rule) for arm in frames.arms}
+    outcomes = frames.has_thresholds
+    trials = {arm: arm_trials(study.planned, arm, frames.rule, outcomes) for arm in frames.arms}
     units = {arm: frame.groupby(level="configuration").mean() for arm, frame in trials.items()}
     every = {name: levels(frames.configurations[name]) for name in frames.varied}
     of = {name: each for name, each in every.items() if len(each.labels) > 1}
     rates: dict[str, HyperparameterRates] = {
         name: {
             "values": each.labels,
-            "arms": {arm: _rates(frame, units[arm], each) for arm, frame in trials.items()},
+            "arms": {arm: _rates(frame, units[arm], each, frames.goal) for arm, frame in trials.items()},
         }
         for name, each in of.items()
     }
@@ -58,37 +60,41 @@ def results(study: JudgedStudy) -> SensitivityResults:
         "importance": importance_results(units, of, study),
         "worst_value": {arm: _worst(rates, arm) for arm in units},
         "winners": {arm: _winner(frame, frames, arm) for arm, frame in units.items()},
-        "sensible_range": {arm: _sensible(frame, of, rates, arm) for arm, frame in trials.items()},
+        "sensible_range": {arm: _sensible(frame, of, rates, arm, frames.goal) for arm, frame in trials.items()},
     }
 
 
-def arm_trials(judged: pd.DataFrame, arm: str, summary: str) -> pd.DataFrame:
-    """`score`, `learned_nothing` and `good` of each trial in complete pairs, indexed by its configuration."""
+def arm_trials(judged: pd.DataFrame, arm: str, summary: str, judged_by_outcome: bool = True) -> pd.DataFrame:
+    """`score`, `learned_nothing` and `good` of each trial in complete pairs, indexed by its configuration.
+
+    The outcomes are NaN in a study without thresholds.
+    """
     own = judged[judged["paired"] & (judged["arm"] == arm)]
     frame = pd.DataFrame({"score": own[f"score_{summary}"].astype("float64")})
     for outcome in OUTCOMES:
-        frame[outcome] = has_outcome(own, outcome, summary)
+        frame[outcome] = has_outcome(own, outcome, summary) if judged_by_outcome else np.nan
     return frame.set_index(pd.Index(own["configuration"], name="configuration"))
 
 
-def _rates(trials: pd.DataFrame, units: pd.DataFrame, levels: Levels) -> LevelRates:
+def _rates(trials: pd.DataFrame, units: pd.DataFrame, levels: Levels, goal: Goal) -> LevelRates:
     members = [levels.of.index[(levels.of == n).fillna(False).astype(bool)] for n in range(len(levels.labels))]
     return {
         "learned_nothing": [_rate(trials.loc[trials.index.isin(at), "learned_nothing"]) for at in members],
         "good": [_rate(trials.loc[trials.index.isin(at), "good"]) for at in members],
-        "score": [_middle(units.loc[units.index.isin(at), "score"]) for at in members],
+        "score": [_middle(units.loc[units.index.isin(at), "score"], goal) for at in members],
     }
 
 
 def _rate(values: pd.Series[Any]) -> Fraction:
-    """An outcome's fraction among trials, indexed by their configurations."""
+    """An outcome's fraction among trials, indexed by their configurations; NaN is no outcome."""
+    values = values.dropna()
     return fraction_entry(values.reset_index(drop=True), values.index.to_series().reset_index(drop=True))
 
 
-def _middle(scores: pd.Series[Any]) -> MiddleScore:
+def _middle(scores: pd.Series[Any], goal: Goal) -> MiddleScore:
     if not len(scores):
         return {"median": None, "best": None}
-    return {"median": float(scores.median()), "best": float(scores.max())}
+    return {"median": float(scores.median()), "best": goal.best(scores.tolist())}
 
 
 def _two_way(trials: Mapping[str, pd.DataFrame], of: Mapping[str, Levels]) -> list[TwoWay]:
@@ -124,17 +130,17 @@ def _worst(rates: Mapping[str, HyperparameterRates], arm: str) -> WorstValue | N
 
 
 def _winner(units: pd.DataFrame, frames: StudyFrames, arm: str) -> Winner | None:
-    """The configuration with the highest score, how many come near it, and where the reference's winner stands."""
+    """The configuration with the best score, how many come near it, and where the reference's winner stands."""
     reference = (frames.document.get("reference") or {}).get("winners", {}).get(arm)
     if units.empty:
         return None
-    number = int(units.index.to_numpy()[units["score"].to_numpy().argmax()])
-    highest = float(units["score"].max())
-    near = int((units["score"] >= highest - NEAR).sum())
+    oriented = frames.goal.oriented(units["score"].to_numpy())
+    number = int(units.index.to_numpy()[oriented.argmax()])
+    near = int((oriented >= oriented.max() - NEAR).sum())
     return {
         "configuration": number,
         "hyperparameters": _values(frames, number),
-        "score": highest,
+        "score": float(units["score"].to_numpy()[oriented.argmax()]),
         "near": {"within": NEAR, "count": near, "of": len(units), "fraction": near / len(units)},
         "reference": None if reference is None else _reference_winner(units, frames, reference),
     }
@@ -147,7 +153,7 @@ def _reference_winner(units: pd.DataFrame, frames: StudyFrames, reference: Mappi
         "hyperparameters": dict(reference),
         "configuration": int(same[0]) if same else None,
         "score": float(scores[same[0]]) if same else None,
-        "rank": int((scores > scores[same[0]]).sum()) + 1 if same else None,
+        "rank": int(frames.goal.better(scores, scores[same[0]]).sum()) + 1 if same else None,
     }
 
 
@@ -165,11 +171,11 @@ def _same(drawn: pd.DataFrame, reference: Mapping[str, object]) -> list[Any]:
 
 
 def _sensible(
-    trials: pd.DataFrame, of: Mapping[str, Levels], rates: Mapping[str, HyperparameterRates], arm: str
+    trials: pd.DataFrame, of: Mapping[str, Levels], rates: Mapping[str, HyperparameterRates], arm: str, goal: Goal
 ) -> SensibleRange:
     """The arm's fractions without its worst value of each hyperparameter.
 
-    The worst has the largest fraction that learned nothing; of equals, with the lowest median score. It is
+    The worst has the largest fraction that learned nothing; of equals, with the worst median score. It is
     chosen by the same trials that are then counted, so the fractions are optimistically biased.
     """
     removed: dict[str, object] = {}
@@ -181,7 +187,10 @@ def _sensible(
             continue
         worst = min(
             used,
-            key=lambda n: (-known(entries["learned_nothing"][n]["fraction"]), known(entries["score"][n]["median"])),
+            key=lambda n: (
+                -known(entries["learned_nothing"][n]["fraction"]),
+                goal.oriented(known(entries["score"][n]["median"])),
+            ),
         )
         removed[name] = own.labels[worst]
         at_worst = own.of.index[(own.of == worst).fillna(False).astype(bool)]
