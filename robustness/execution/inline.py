@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import chain
 from types import FrameType
 
 from robustness.execution.attempts import (
@@ -28,10 +29,14 @@ class InlineExecutor:
     """Runs every trial in this process, so `pdb` and `print` work."""
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
+        first = next(trials, None)
+        if first is None:
+            return
         # Exclude existing objects from the collection after each trial, which could take longer than the trial itself.
+        # The first trial comes before: with it, the plan of a large study has been indexed.
         gc.freeze()
         try:
-            self._run_all(trials, observer, terms, stop)
+            self._run_all(chain([first], trials), observer, terms, stop)
         finally:
             gc.unfreeze()
 
