@@ -15,7 +15,7 @@ from report.analysis import Analysis, analyse, as_json_text
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
 from report.page import render
-from report.sections import Group, Topic
+from report.sections.topic import Group, Topic
 from robustness.store import open_store
 
 
