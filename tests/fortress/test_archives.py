@@ -160,7 +160,7 @@ def test_a_damaged_archive_gets_one_line(seed: int, tmp_path: Path) -> None:
 
 
 def arrays(**changes: Any) -> dict[str, Any]:
-    made = {}
+    made: dict[str, Any] = {}
     for split, count in (("train", 6), ("val", 4), ("test", 4)):
         made[f"{split}_images"] = np.full((count, 8, 8), 9, dtype=np.uint8)
         made[f"{split}_labels"] = np.arange(count) % 2

@@ -240,8 +240,10 @@ def test_labels(tmp_path: Path) -> None:
 
 def test_arrays(tmp_path: Path) -> None:
     path = tmp_path / "images.npz"
-    made = {f"{split}_images": np.zeros((3, 4, 4), dtype=np.uint8) for split in ("train", "val", "test")}
-    labels = {f"{split}_labels": np.array([0, 1, 1]) for split in ("train", "val", "test")}
+    made: dict[str, Any] = {
+        f"{split}_images": np.zeros((3, 4, 4), dtype=np.uint8) for split in ("train", "val", "test")
+    }
+    labels: dict[str, Any] = {f"{split}_labels": np.array([0, 1, 1]) for split in ("train", "val", "test")}
     whole = []
     for save in (np.savez, np.savez_compressed):
         save(path, **made, **labels)

@@ -27,6 +27,7 @@ from robustness.importing.csv_runs import Columns, read_runs
 from robustness.store import open_store
 from robustness.study.arms import check_label
 from robustness.sweep.progress import SweepProgress
+from robustness.trial import Status, TrialKey
 
 
 @pytest.mark.parametrize("name", EVIL)
@@ -122,7 +123,7 @@ def write_csv(path: Path, rows: list[list[Any]]) -> Path:
 
 def test_our_own_export_can_be_imported_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [["arm", "metric", "=rate", "kind"]]
+    rows: list[list[object]] = [["arm", "metric", "=rate", "kind"]]
     rows += [[arm, 0.5 + n / 100, -n / 7, f"=kind{n % 2}"] for n in range(6) for arm in ("-a", "@b")]
     path = write_csv(tmp_path / "runs.csv", rows)
     words = ["import", str(path), "--study", "first", "--good", "0.5", "--learned-nothing", "0.1", "--metric", "metric"]
@@ -168,7 +169,7 @@ def test_a_store_that_someone_else_filled_is_shown_escaped(
     with open_store(None) as store:
         filled = fill(store, made_study())
         progress = SweepProgress.of(filled)
-    states = {replace_arm(key, evil): "failed" for key in progress.states}
+    states: dict[TrialKey, Status] = {replace_arm(key, evil): "failed" for key in progress.states}
     errors = dict.fromkeys(states, f"E: {evil}")
     progress = replace(progress, study=evil, metric=evil, states=states, errors=errors, outcomes={})
     Console(file=(shown := io.StringIO()), width=200).print(progress_block(progress))

@@ -30,11 +30,11 @@ DISPATCHED = {"_local_scalar_dense", "is_nonzero", "nonzero", "masked_select", "
 """Operations that need values on the host, or whose output size depends on values."""
 
 
-class DispatchedReads(TorchDispatchMode):
+class DispatchedReads(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts reads of values by torch's dispatched operations."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.counts: Counter[str] = Counter()
 
     def __torch_dispatch__(
@@ -69,7 +69,8 @@ class CalledReads(TorchFunctionMode):
 
 
 def reads(work: Callable[[], object]) -> Counter[str]:
-    with DispatchedReads() as dispatched, CalledReads() as called:
+    dispatched, called = DispatchedReads(), CalledReads()
+    with dispatched, called:
         work()
     return dispatched.counts + called.counts
 
