@@ -81,8 +81,8 @@ def _few(analysis: Analysis) -> Iterator[str]:
         yield "No pair is complete: there is no configuration for which every arm has a result."
     if not analysis.frames.paired and len(analysis.arms.names) > 1:
         yield (
-            "Each arm draws from its own space, so nothing is paired: a difference may be due to the spaces as much as to "
-            "the methods."
+            "Each arm draws from its own space, so nothing is paired: a difference may be due to the spaces as much "
+            "as to the methods."
         )
     if 0 < configurations < FEW_PAIRS:
         alone = len(analysis.arms.names) == 1 or not analysis.frames.paired

@@ -16,7 +16,7 @@ from report.sections.left_out import LeftOutResults
 from report.sections.outcomes import ArmResults
 from report.sections.profiles import ProfileResults
 from report.sections.reference import ReferenceResults
-from report.sections.sensitivity.results import SensitivityResults
+from report.sections.sensitivity.entries import SensitivityResults
 from report.sections.tasks import TaskResults
 from report.sections.thresholds import ThresholdResults
 from report.sections.variance import VarianceShares

@@ -16,8 +16,8 @@ from report.drawing.style import INK, OUTCOME_COLOURS, panel
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
 from report.records.estimates import JudgedOutcome
+from report.sections.sensitivity.entries import ArmImportance, ImportanceEntry, TwoWay
 from report.sections.sensitivity.levels import Levels
-from report.sections.sensitivity.results import ArmImportance, ImportanceEntry, TwoWay
 from report.words import DASH, OUTCOME_WORDS, exact_percent, p_words, percent, text
 from robustness.errors import RobustnessError
 from robustness.space.space import Space, read_space

@@ -11,8 +11,8 @@ import numpy as np
 from report.document import Numbers, Picture, Section
 from report.drawing.style import panel
 from report.records.estimates import Fraction, known
+from report.sections.sensitivity.entries import HyperparameterRates
 from report.sections.sensitivity.importance import importance_sections
-from report.sections.sensitivity.results import HyperparameterRates
 from report.words import DASH, OUTCOME_WORDS, number, share_cell, text
 
 if TYPE_CHECKING:

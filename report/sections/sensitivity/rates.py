@@ -17,9 +17,7 @@ from report.frames import StudyFrames, is_missing, own_column
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
 from report.records.estimates import Fraction, known
-from report.sections.sensitivity.importance import importance_results
-from report.sections.sensitivity.levels import Levels, levels, plain
-from report.sections.sensitivity.results import (
+from report.sections.sensitivity.entries import (
     HyperparameterRates,
     LevelRates,
     MiddleScore,
@@ -31,6 +29,8 @@ from report.sections.sensitivity.results import (
     Winner,
     WorstValue,
 )
+from report.sections.sensitivity.importance import importance_results
+from report.sections.sensitivity.levels import Levels, levels, plain
 from robustness.goal import Goal
 
 NEAR = 0.02
