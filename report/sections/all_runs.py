@@ -93,7 +93,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section(
         "all-runs",
         "Runs without a partner",
-        f"Runs that count but are in no complete pair: {runs}. They are in no fraction and no paired test; here they are.",
+        f"Runs that count but are in no complete pair: {runs}. No fraction and no paired test includes them.",
         (),
         Numbers(columns, tuple(rows)),
         notes,
