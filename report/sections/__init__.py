@@ -27,6 +27,7 @@ from report.document import Section
 from report.judged_study import JudgedStudy
 from report.sections import (
     against,
+    all_runs,
     budget,
     continual,
     controls,
@@ -47,6 +48,7 @@ from report.sections import (
     search,
     sensitivity,
     soap_bubble,
+    tasks,
     thresholds,
     thumbnails,
     timeline,
@@ -78,6 +80,8 @@ SECTIONS: tuple[Topic, ...] = (
     Topic(Group.FRACTIONS, weighted.sections, "weighted", weighted.results),
     Topic(Group.FRACTIONS, learning_rule.sections, "learning_rule", learning_rule.results),
     Topic(Group.FRACTIONS, paired_tests.sections, "paired", paired_tests.results),
+    Topic(Group.FRACTIONS, tasks.sections, "tasks", tasks.results),
+    Topic(Group.FRACTIONS, all_runs.sections, "all_runs", all_runs.results),
     Topic(Group.FRACTIONS, against.sections),
     Topic(Group.FRACTIONS, reference.sections, "reference", reference.results),
     Topic(Group.FRACTIONS, profiles.sections, "profiles", profiles.results),

@@ -97,7 +97,7 @@ def results(study: JudgedStudy) -> LeftOutResults:
         "errors": [{"text": str(error), "trials": int(n)} for error, n in errors.head(MOST_ERRORS).items()],
         "matters": [
             would_it_matter(judged, first, second, frames.primary, frames.rule, study.sample)
-            for first, second in (frames.compared if frames.has_thresholds else ())
+            for first, second in (frames.compared if frames.has_thresholds and frames.paired else ())
         ],
     }
 

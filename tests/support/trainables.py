@@ -171,3 +171,10 @@ def streamed_error(trial: Trial) -> Iterator[EpochResult]:
     for result in streamed(trial):
         error = 1 - result.measures[trial.metric]
         yield EpochResult(result.epoch, {trial.metric: error, "loss": error})
+
+
+def partly_failing(trial: Trial) -> Iterator[EpochResult]:
+    """`streamed`, but the second arm fails on every third configuration."""
+    if trial.arm == "second" and trial.configuration % 3 == 0:
+        raise ValueError("a fault on purpose")
+    yield from streamed(trial)
