@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robustness import bnn, testing
+    from robustness.api.result import Result
     from robustness.errors import Diverged, RobustnessError
     from robustness.methods.method import Method, Setting
     from robustness.store import open_store
@@ -26,6 +27,7 @@ _MODULE_OF = {
     "Diverged": "robustness.errors",
     "EpochResult": "robustness.trial",
     "Method": "robustness.methods.method",
+    "Result": "robustness.api.result",
     "RobustnessError": "robustness.errors",
     "Setting": "robustness.methods.method",
     "Split": "robustness.tasks.data",
@@ -44,6 +46,7 @@ __all__ = [
     "Diverged",
     "EpochResult",
     "Method",
+    "Result",
     "RobustnessError",
     "Setting",
     "Split",
