@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robustness import bnn, testing
     from robustness.api.result import Result
+    from robustness.api.spaces import log, uniform
+    from robustness.api.sweep import sweep
     from robustness.errors import Diverged, RobustnessError
     from robustness.methods.method import Method, Setting
     from robustness.store import open_store
@@ -36,11 +38,13 @@ _MODULE_OF = {
     "Trainable": "robustness.trainables.trainable",
     "Trial": "robustness.trial",
     "load_study": "robustness.study.loading",
+    "log": "robustness.api.spaces",
     "open_store": "robustness.store",
+    "uniform": "robustness.api.spaces",
 }
 
-_PACKAGES = ("bnn", "testing")
-"""Packages that are public as a whole: by what their own `__all__` names."""
+_PACKAGES = ("bnn", "testing", "sweep")
+"""Packages that are public as a whole, by what their own `__all__` names; `sweep` is also the function of that name."""
 
 __all__ = [
     "Diverged",
@@ -57,8 +61,11 @@ __all__ = [
     "__version__",
     "bnn",
     "load_study",
+    "log",
     "open_store",
+    "sweep",
     "testing",
+    "uniform",
 ]
 
 

@@ -5,7 +5,8 @@ A trainable is a function `trial -> iterator of EpochResult`; see `robustness.tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -86,6 +87,25 @@ class Trial:
     @property
     def key(self) -> TrialKey:
         return TrialKey(self.configuration, self.arm, self.replicate)
+
+    def report(self, epoch: int, **measures: float) -> None:
+        """Record the measures of an epoch, from code that cannot yield them; outside a sweep it does nothing."""
+        if _collectors:
+            _collectors[-1](EpochResult(epoch, measures))
+
+
+_collectors: list[Callable[[EpochResult], None]] = []
+"""Where `Trial.report` goes; a process runs one trial at a time, in whose threads any code may report."""
+
+
+@contextmanager
+def collecting(collector: Callable[[EpochResult], None]) -> Iterator[None]:
+    """Send what the running trial reports to the collector within the block."""
+    _collectors.append(collector)
+    try:
+        yield
+    finally:
+        _collectors.remove(collector)
 
 
 @dataclass(frozen=True)

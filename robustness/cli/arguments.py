@@ -28,6 +28,12 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also rerun trials that failed, timed out or ran out of memory, discarding their stored results",
     )
+    parser.add_argument(
+        "--shard",
+        metavar="K/N",
+        help="run only the K-th of N fixed parts, such as 3/20, into a store of its own (default: shard-K-of-N.db); "
+        "`robustness merge` puts them together",
+    )
 
 
 def add_optimize_arguments(parser: argparse.ArgumentParser) -> None:

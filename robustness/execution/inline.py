@@ -54,6 +54,9 @@ class InlineExecutor:
             if stop():
                 return
 
+    def check(self, study: str) -> None:
+        """Do nothing: functions of this process are here."""
+
     def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()
 

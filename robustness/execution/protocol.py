@@ -96,6 +96,10 @@ class Executor(Protocol):
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None: ...
 
+    def check(self, study: str) -> None:
+        """Raise `StudyFileError` if the functions of a study cannot reach the processes that run its trials."""
+        ...
+
     def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:
         """Keep resources open that several runs can share, sized for trials like `first`."""
         ...
