@@ -78,6 +78,10 @@ class Trial:
     trainable: str = DEFAULT_TRAINABLE
     checkpoint: str | None = None
     """A file for the trainable's state between epochs; training resumes from it if it exists."""
+    folder: str | None = None
+    """A folder of the trial's own, for a trainable that asks for one; None if it has none."""
+    timeout: float | None = None
+    """Seconds that an attempt may take, set by the executor, which ends the trial if it takes longer."""
     stage: Stage = "sweep"
     run: int | None = None
     """The run of the arm's search, from 0: the trial's own, or the one whose configuration the final model has."""

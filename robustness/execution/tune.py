@@ -35,6 +35,7 @@ from robustness.execution.protocol import (
     Started,
     StartInterrupted,
     Terms,
+    may_retry,
     never,
 )
 from robustness.execution.ray_health import Health, autoscales, machines
@@ -156,7 +157,7 @@ class _Run:
         assignment = self.handed_out.pop(tune_id, None)
         if assignment is None or self.stopping:
             return
-        if ending.retry and assignment.number < self.terms.max_attempts:
+        if may_retry(ending, assignment.number, self.terms):
             self.retries.append((assignment.trial, assignment.number + 1))
         else:
             self.guarded(lambda: self.observer.ended(assignment.trial.key, ending))

@@ -22,6 +22,9 @@ from robustness.study.study import Study
 from robustness.study.yaml_reader import read_file, read_text
 from robustness.validation import first_fault
 
+COMMAND = "command"
+"""The trainable of a study with a `command`."""
+
 
 def load_study(name_or_path: str, overrides: Sequence[str] = (), check_data: bool = True) -> Study:
     """Return the study in a file or with a bundled name, after `key=value` overrides.
@@ -92,17 +95,18 @@ def _with_budget(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
+    trainable, training = _training_of(file)
     own_spaces = file.search.spaces if file.search else {}
     return Study(
         name=file.name,
         description=file.description,
-        trainable=trainable_name(file.trainable),
+        trainable=trainable_name(trainable),
         task=file.task or {},
         model=file.model or {},
         arms=read_arms(file.arms),
         space=_read_space(file.space, source, folder),
         sampling=file.sampling,
-        training=file.training or {},
+        training=training,
         outcomes=file.outcomes,
         resources=file.resources,
         reference=file.reference,
@@ -114,6 +118,22 @@ def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
         folder=folder,
         compare_with=file.compare_with,
     )
+
+
+def _training_of(file: StudyFile) -> tuple[str, Mapping[str, Any]]:
+    """Return the trainable of a study and its options, among which are a command and its metrics."""
+    training = file.training or {}
+    if file.command is None:
+        if file.metrics is not None:
+            raise StudyFileError("metrics: is for a study with `command`; the measures of others come from their code")
+        return file.trainable, training
+    if "trainable" in file.model_fields_set and file.trainable != COMMAND:
+        raise StudyFileError(f"command: cannot be combined with trainable: {file.trainable}; remove one of them")
+    for key in ("command", "metrics"):
+        if key in training:
+            raise StudyFileError(f"training.{key}: is set by the key `{key}` of the study")
+    metrics = {} if file.metrics is None else {"metrics": file.metrics}
+    return COMMAND, {**training, "command": file.command, **metrics}
 
 
 def _read_space(entry: str | Mapping[str, Any], source: str, folder: Path | None, key: str = "space") -> Space:

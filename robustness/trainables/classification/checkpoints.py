@@ -32,7 +32,7 @@ from robustness.trial import EpochResult, Trial
 FORMAT = 2
 
 _FOREIGN = "not a model or checkpoint written by robustness"
-_NOT_DECISIVE = ("checkpoint", "stage", "run")
+_NOT_DECISIVE = ("checkpoint", "folder", "timeout", "stage", "run")
 """Fields of a trial that do not change its numbers."""
 
 
