@@ -173,6 +173,19 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_merge_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "stores", nargs="+", metavar="STORE", help="store of a shard: the path of a file, such as shard-*.db, or a URL"
+    )
+    parser.add_argument(
+        "--into",
+        required=True,
+        metavar="STORE",
+        help="store to write, which does not hold the study yet: a path or a URL",
+    )
+    _add_quiet(parser)
+
+
 def add_schema_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Save it beside your studies (robustness schema > study.schema.json) and start a study file with "
