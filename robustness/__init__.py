@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robustness import bnn, testing
+    from robustness import bnn, callbacks, testing
     from robustness.api.result import Result
     from robustness.api.spaces import log, uniform
     from robustness.api.sweep import sweep
@@ -43,7 +43,7 @@ _MODULE_OF = {
     "uniform": "robustness.api.spaces",
 }
 
-_PACKAGES = ("bnn", "testing", "sweep")
+_PACKAGES = ("bnn", "callbacks", "testing", "sweep")
 """Packages that are public as a whole, by what their own `__all__` names; `sweep` is also the function of that name."""
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "Trial",
     "__version__",
     "bnn",
+    "callbacks",
     "load_study",
     "log",
     "open_store",
