@@ -103,9 +103,9 @@ _collectors: list[Callable[[EpochResult], None]] = []
 
 
 @contextmanager
-def collecting(collector: Callable[[EpochResult], None]) -> Iterator[None]:
-    """Send what the running trial reports to the collector within the block."""
-    _collectors.append(collector)
+def collecting(collector: Callable[[EpochResult], None], fallback: bool = False) -> Iterator[None]:
+    """Send what the running trial reports to the collector within the block; as a `fallback`, if there is no other."""
+    _collectors.insert(0 if fallback else len(_collectors), collector)
     try:
         yield
     finally:

@@ -18,7 +18,7 @@ from robustness.execution.protocol import Ending, never
 from robustness.execution.results import LARGEST, BadResult, ResultChecker, described
 from robustness.execution.wording import error_line, error_text, one_line, own_lines
 from robustness.plugins import find_trainable
-from robustness.trial import EpochResult, Trial
+from robustness.trial import EpochResult, Trial, collecting
 
 if TYPE_CHECKING:
     from robustness.trainables.trainable import Trainable
@@ -52,7 +52,7 @@ def attempt(
     training = _Training(trial, timeout, interrupted)
     try:
         while True:
-            with isolation.of_trial():
+            with isolation.of_trial(), collecting(_refuse_report, fallback=True):
                 event = training.next()
             if isinstance(event, Ending):
                 break
@@ -141,6 +141,12 @@ class _Training:
 
     def _seconds(self) -> float:
         return time.perf_counter() - self._start
+
+
+def _refuse_report(_result: EpochResult) -> None:
+    raise RobustnessError(
+        "trial.report is for functions that yield nothing and are passed to robustness.sweep; others yield EpochResults"
+    )
 
 
 def _started(trial: Trial) -> Iterator[Any]:

@@ -225,6 +225,16 @@ def test_an_error_of_a_pushed_trial_has_its_traceback(tmp_path: Path) -> None:
     assert error.endswith("ValueError: no such layer")
 
 
+def test_a_function_that_yields_cannot_report_as_well(tmp_path: Path) -> None:
+    def both(trial: Trial) -> Iterator[float]:
+        trial.report(1, score=0.5)
+        yield 0.5
+
+    result = run({"a": both}, tmp_path, configurations=1)
+    (error,) = result.trials["error"]
+    assert "trial.report is for functions that yield nothing" in error
+
+
 def test_reporting_outside_a_sweep_does_nothing() -> None:
     Trial("study", 0, 0, "a").report(1, score=0.5)
 

@@ -359,3 +359,18 @@ def test_an_option_of_an_arm_can_tell_the_arms_apart() -> None:
         check_data=False,
     )
     assert study.training["command"] == ["python", "{script}", "{rate}", "{fault}"]
+
+
+def test_a_command_can_be_optimised_as_well(tmp_path: Path) -> None:
+    path = study_file(
+        tmp_path,
+        space={"rate": {"low": 0.1, "high": 2.0}, "fault": "none"},
+        sampling={"seed": 0},
+        search={"runs": 2, "sampler": "random"},
+        finals={"replicates": 1},
+    )
+    words = ["optimize", path, "--store", store_url(tmp_path), "--inline", "--quiet", "--no-report"]
+    assert main(words) == 0
+    with open_store(store_url(tmp_path), create=False) as store:
+        assert store.study("commands").counts() == {"finished": 6}
+    assert len(list((tmp_path / "commands.runs").iterdir())) == 6
