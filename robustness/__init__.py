@@ -10,7 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robustness import bnn, testing
+    from robustness import bnn, callbacks, testing
+    from robustness.api.result import Result
+    from robustness.api.spaces import log, uniform
+    from robustness.api.sweep import sweep
     from robustness.errors import Diverged, RobustnessError
     from robustness.methods.method import Method, Setting
     from robustness.store import open_store
@@ -26,6 +29,7 @@ _MODULE_OF = {
     "Diverged": "robustness.errors",
     "EpochResult": "robustness.trial",
     "Method": "robustness.methods.method",
+    "Result": "robustness.api.result",
     "RobustnessError": "robustness.errors",
     "Setting": "robustness.methods.method",
     "Split": "robustness.tasks.data",
@@ -34,16 +38,19 @@ _MODULE_OF = {
     "Trainable": "robustness.trainables.trainable",
     "Trial": "robustness.trial",
     "load_study": "robustness.study.loading",
+    "log": "robustness.api.spaces",
     "open_store": "robustness.store",
+    "uniform": "robustness.api.spaces",
 }
 
-_PACKAGES = ("bnn", "testing")
-"""Packages that are public as a whole: by what their own `__all__` names."""
+_PACKAGES = ("bnn", "callbacks", "testing", "sweep")
+"""Packages that are public as a whole, by what their own `__all__` names; `sweep` is also the function of that name."""
 
 __all__ = [
     "Diverged",
     "EpochResult",
     "Method",
+    "Result",
     "RobustnessError",
     "Setting",
     "Split",
@@ -53,9 +60,13 @@ __all__ = [
     "Trial",
     "__version__",
     "bnn",
+    "callbacks",
     "load_study",
+    "log",
     "open_store",
+    "sweep",
     "testing",
+    "uniform",
 ]
 
 

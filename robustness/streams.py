@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from robustness.trial import Trial
 
 Purpose: TypeAlias = Literal[
-    "initialisation", "data_order", "augmentation", "weight_noise", "radius", "dropout", "evaluation", "diagnostics"
+    "initialisation",
+    "data_order",
+    "augmentation",
+    "weight_noise",
+    "radius",
+    "dropout",
+    "evaluation",
+    "diagnostics",
+    "external",
 ]
 
 NO_REPLICATE = -1
@@ -45,6 +53,10 @@ class Streams:
         task = (f"task {self.task}",) if self.task else ()
         text = "/".join(map(str, (self.seed, self.configuration, self.replicate, *task, purpose, *indices)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+
+    def external_seed(self) -> int:
+        """A 31-bit seed for code that seeds its own generators: the same for all arms of a pair."""
+        return self.key("external") >> 32
 
     def torch(self, purpose: Purpose, *indices: int, device: str | torch.device = "cpu") -> torch.Generator:
         """A torch generator at the start of the stream."""

@@ -28,6 +28,12 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also rerun trials that failed, timed out or ran out of memory, discarding their stored results",
     )
+    parser.add_argument(
+        "--shard",
+        metavar="K/N",
+        help="run only the K-th of N fixed parts, such as 3/20, into a store of its own (default: shard-K-of-N.db); "
+        "`robustness merge` puts them together",
+    )
 
 
 def add_optimize_arguments(parser: argparse.ArgumentParser) -> None:
@@ -165,6 +171,19 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help="columns of the hyperparameters (default: params_*, or all other columns)",
     )
+
+
+def add_merge_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "stores", nargs="+", metavar="STORE", help="store of a shard: the path of a file, such as shard-*.db, or a URL"
+    )
+    parser.add_argument(
+        "--into",
+        required=True,
+        metavar="STORE",
+        help="store to write, which does not hold the study yet: a path or a URL",
+    )
+    _add_quiet(parser)
 
 
 def add_schema_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,8 +21,11 @@ from robustness.execution.attempts import (
     timed_out,
     use_threads,
 )
-from robustness.execution.protocol import Ending, Observer, Started, Terms, never
+from robustness.execution.protocol import Ending, Observer, Started, Terms, may_retry, never
 from robustness.trial import EpochResult, Trial
+
+_GRACE = 0.25
+"""Seconds after the timeout in which a trial can still end itself, with more to say about it."""
 
 
 class InlineExecutor:
@@ -59,6 +62,9 @@ class InlineExecutor:
             if stop():
                 return
 
+    def check(self, study: str) -> None:
+        """Do nothing: functions of this process are here."""
+
     def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()
 
@@ -90,7 +96,7 @@ class InlineExecutor:
                     ending = event
             if ending is None:
                 return False
-            if not ending.retry or number == terms.max_attempts:
+            if not may_retry(ending, number, terms):
                 observer.ended(trial.key, ending)
                 return True
         return True
@@ -107,7 +113,7 @@ def _with_alarm(
     events = attempt(trial, timeout, interrupted)
     while True:
         try:
-            with _alarm(timeout - (time.perf_counter() - start)):
+            with _alarm(timeout + _GRACE - (time.perf_counter() - start)):
                 event = next(events)
         except StopIteration:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -214,6 +214,11 @@ class StudyStore:
         self._claim()
         with self._write() as connection:
             return reopen(connection, self._row, statuses)
+
+    def plan_again(self) -> None:
+        """Reset running trials to planned, as none of them runs any more; does nothing if the store is away."""
+        with suppress(StoreError):
+            self.reopen(["running"])
 
     @contextmanager
     def lock(self) -> Iterator[None]:

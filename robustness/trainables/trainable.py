@@ -42,6 +42,8 @@ class Trainable:
     that never reports the metric after pre-training fails."""
     needs_torch: bool = False
     """Workers import torch and set its threads before a trial's clock starts."""
+    needs_folder: bool = False
+    """Each trial gets a folder, `trial.folder`, beside the store; what is in it stays after the trial."""
     loads_task: bool = False
     """Trials load a task from `robustness.tasks`, whose arrays the executor shares between workers."""
     untrained: str | None = None

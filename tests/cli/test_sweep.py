@@ -145,7 +145,7 @@ def test_a_store_that_fails_during_a_sweep_cuts_it_short(
     def fail(*_arguments: object, **_options: object) -> None:
         raise StoreError("the disk\nis full")
 
-    monkeypatch.setattr("robustness.cli.sweep.sweep", fail)
+    monkeypatch.setattr("robustness.api.sweeping.sweep", fail)
     path = write_study(tmp_path)
     words = ["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--quiet"]
     assert main(words) == 1

@@ -17,8 +17,9 @@ from support.hostile import EVIL, NAMES, is_one_safe_line
 from support.stores import fill, made_study
 
 from report.exports import results_csv
+from robustness.api.progress_lines import tell
 from robustness.cli import main, print_error
-from robustness.cli.display import progress_block, tell, value_text
+from robustness.cli.display import progress_block, value_text
 from robustness.errors import RobustnessError
 from robustness.files import file_name
 from robustness.guards.printable import escaped, printable, printable_json
