@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
@@ -14,6 +15,9 @@ from robustness.store.hiding import shown
 from robustness.store.schema import studies
 from robustness.store.sqlite_files import check_path, check_structure, copy_to_memory, use_write_ahead_log
 from robustness.store.study_store import StudyStore
+
+if TYPE_CHECKING:
+    from robustness.store.bulk import EndedTrials
 
 
 class Store:
@@ -64,6 +68,15 @@ class Store:
         """
         with self._database.write() as connection:
             registering.register(connection, study, plan)
+        return self.study(study.name)
+
+    def save_ended(self, study: registering.StudyLike, ended: EndedTrials, replace: bool = False) -> StudyStore:
+        """Add a study whose trials have all ended elsewhere, in one transaction (`robustness.store.bulk`)."""
+        # Loads pandas, which most commands do without.
+        from robustness.store import bulk
+
+        with self._database.write() as connection:
+            bulk.save_ended(connection, study, ended, replace)
         return self.study(study.name)
 
 
