@@ -146,7 +146,7 @@ def load_frames(study: StudyStore) -> StudyFrames:
     stored = study.trials()
     epochs = study.epochs()
     arms = [str(arm["label"]) for arm in document["arms"]]
-    names = [str(name) for name in stored.columns[3 : stored.columns.get_loc("status")]]
+    names = [str(name) for name in stored.columns[4 : stored.columns.get_loc("status")]]
     drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
     frames = StudyFrames(
         name=study.name,
