@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robustness import bnn, testing
+    from robustness.api.importing import from_dataframe
     from robustness.api.result import Result
     from robustness.errors import Diverged, RobustnessError
     from robustness.methods.method import Method, Setting
@@ -35,6 +36,7 @@ _MODULE_OF = {
     "TaskData": "robustness.tasks.data",
     "Trainable": "robustness.trainables.trainable",
     "Trial": "robustness.trial",
+    "from_dataframe": "robustness.api.importing",
     "load_study": "robustness.study.loading",
     "open_store": "robustness.store",
 }
@@ -56,6 +58,7 @@ __all__ = [
     "Trial",
     "__version__",
     "bnn",
+    "from_dataframe",
     "load_study",
     "open_store",
     "testing",

@@ -94,7 +94,7 @@ def assemble(table: SourceTable, understood: Understood, options: ImportOptions)
         frame=_with_last(frame, epochs, understood.metric),
         epochs=epochs,
         configurations=[
-            {name: level.values[level.codes[place]] for name, level in levels.items() if level.codes[place] >= 0}
+            {name: level.distinct[level.codes[place]] for name, level in levels.items() if level.codes[place] >= 0}
             for place in distinct
         ],
         levels={name: level.codes[distinct] for name, level in levels.items()},
@@ -114,15 +114,18 @@ def _split(table: SourceTable, understood: Understood, options: ImportOptions) -
     """The first row of each run, and the epochs of all runs."""
     frame, metric = table.frame, understood.metric
     if table.epochs is not None:
-        kept = [metric, *(name for name in table.further if name != metric and name in table.epochs)]
-        epochs = table.epochs[[RUN, "epoch", *kept]].rename(columns={RUN: "run"})
-        return frame, epochs[epochs[kept].notna().any(axis="columns") | epochs[metric].isna()].reset_index(drop=True)
+        epochs = table.epochs[metric].rename(columns={RUN: "run", "value": metric})
+        for name in table.further:
+            if name != metric and name in table.epochs:
+                other = table.epochs[name].rename(columns={RUN: "run", "value": name})
+                epochs = epochs.merge(other, on=["run", "epoch"], how="outer")
+        return frame, epochs.sort_values(["run", "epoch"], kind="stable").reset_index(drop=True)
     values, present = _numbers(frame, str(understood.metric_column), table.source)
     if understood.epoch is None:
         numbers = np.ones(len(frame), dtype=np.int64)
         if understood.last_epoch is not None:
-            last = pd.to_numeric(frame[understood.last_epoch], errors="coerce").fillna(1).clip(1, 2**31 - 1)
-            numbers = last.to_numpy(dtype=np.int64)
+            ends = pd.to_numeric(frame[understood.last_epoch], errors="coerce").fillna(1).clip(1, 2**31 - 1)
+            numbers = ends.to_numpy(dtype=np.int64)
         rows = pd.DataFrame({"run": np.arange(len(frame)), "epoch": numbers, metric: values})
         return frame, rows[present].reset_index(drop=True)
     keys = [understood.arm, understood.task, understood.run, understood.seed, *understood.hyperparameters.values()]
@@ -133,8 +136,8 @@ def _split(table: SourceTable, understood: Understood, options: ImportOptions) -
     if understood.status is not None:
         # The status of a run is that of its last row.
         last = ~pd.Series(runs).duplicated(keep="last").to_numpy()
-        ends = frame.loc[last, understood.status].to_numpy()[np.argsort(runs[last])]
-        first = first.assign(**{understood.status: ends})
+        statuses = frame.loc[last, understood.status].to_numpy()[np.argsort(runs[last])]
+        first = first.assign(**{understood.status: statuses})
     rows = pd.DataFrame({"run": runs, "epoch": numbers, metric: values})
     return first, rows.sort_values(["run", "epoch"], kind="stable").reset_index(drop=True)
 
@@ -173,7 +176,7 @@ def _configurations(levels: Mapping[str, Levels], count: int) -> tuple[NDArray[n
     """The configuration of each run [n], in the order of their first runs, and the first run of each."""
     combined = np.zeros(count, dtype=np.int64)
     for level in levels.values():
-        combined = pd.factorize(combined * (len(level.values) + 1) + level.codes + 1)[0].astype(np.int64)
+        combined = pd.factorize(combined * (len(level.distinct) + 1) + level.codes + 1)[0].astype(np.int64)
     return combined, np.flatnonzero(~pd.Series(combined).duplicated().to_numpy())
 
 
@@ -190,15 +193,17 @@ def _replicates(
     if seed is not None:
         level = levels_of(first[seed], options.digits, f"{table.source}: {seed}")
         if (level.codes >= 0).all():
-            order = sorted(range(len(level.values)), key=lambda code: _sort_key(level.values[code]))
+            order = sorted(range(len(level.distinct)), key=lambda code: _sort_key(level.distinct[code]))
             places = np.empty(len(order), dtype=np.int64)
             places[order] = np.arange(len(order))
-            return places[level.codes], [level.values[code] for code in order]
+            replicates: NDArray[np.int64] = places[level.codes]
+            return replicates, [level.distinct[code] for code in order]
         if (level.codes >= 0).any():
             place = int(np.argmax(level.codes < 0))
             raise RobustnessError(f"{table.source}, line {place + 2}: column {shown(seed)} is empty")
     keys = pd.DataFrame({"configuration": configuration, "arm": arms, "task": tasks})
-    return keys.groupby(list(keys.columns), sort=False).cumcount().to_numpy(dtype=np.int64), []
+    counted: NDArray[np.int64] = np.asarray(keys.groupby(list(keys.columns), sort=False).cumcount(), dtype=np.int64)
+    return counted, []
 
 
 def _sort_key(value: Any) -> tuple[int, Any]:
@@ -211,7 +216,7 @@ def _statuses(first: pd.DataFrame, column: str | None) -> tuple[list[str], dict[
         return ["finished"] * len(first), {}
     text = first[column].astype(object).where(first[column].notna(), "").astype(str)
     text = text.str.strip().str.lower().str.replace("trialstate.", "", regex=False)
-    unknown = {status: int(count) for status, count in text.value_counts().items() if status not in STATUSES}
+    unknown = {str(status): int(count) for status, count in text.value_counts().items() if status not in STATUSES}
     return [STATUSES.get(status) or "finished" for status in text], unknown
 
 
@@ -225,7 +230,7 @@ def _times(first: pd.DataFrame, column: str | None) -> NDArray[np.float64]:
         return numbers
     moments = pd.to_datetime(cells, errors="coerce", utc=True, format="ISO8601")
     seconds = (moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
-    return seconds.to_numpy(dtype=float, na_value=np.nan)
+    return np.asarray(seconds.to_numpy(dtype=float, na_value=np.nan), dtype=np.float64)
 
 
 def _seconds(first: pd.DataFrame, understood: Understood) -> NDArray[np.float64]:
@@ -252,6 +257,6 @@ def _check_unique(runs: Runs, table: SourceTable, options: ImportOptions) -> Non
         place = int(np.argmax(repeated.to_numpy()))
         row = runs.frame.iloc[place]
         raise RobustnessError(
-            f"{table.source}, run {place + 1}: {row['arm']!r} already has a run with this configuration and seed; if a row "
-            f"is an epoch, name its column with {options.named('epoch', 'COLUMN')}"
+            f"{table.source}, run {place + 1}: {row['arm']!r} already has a run with this configuration and seed; "
+            f"if a row is an epoch, name its column with {options.named('epoch', 'COLUMN')}"
         )

@@ -24,7 +24,17 @@ BOOKKEEPING = frozenset(
     (
         # W&B
         *("name", "id", "state", "notes", "user", "tags", "created", "updated", "runtime", "sweep", "hostname"),
-        *("description", "commit", "github", "gpu type", "gpu count", "cpu count", "end time", "start time", "job type"),
+        *(
+            "description",
+            "commit",
+            "github",
+            "gpu type",
+            "gpu count",
+            "cpu count",
+            "end time",
+            "start time",
+            "job type",
+        ),
         *("group", "host", "relative time (process)", "relative time (wall)", "wall time", "project", "entity", "url"),
         # Optuna
         *("number", "value", "datetime_start", "datetime_complete", "duration"),
@@ -44,7 +54,9 @@ LOSSES = ("loss", "error", "nll", "rmse", "mse", "mae", "perplexity", "regret", 
 """Parts of a metric's name that suggest that less is better."""
 
 STATUSES: dict[str, Status | None] = {
-    **dict.fromkeys(("", "finished", "complete", "completed", "done", "terminated", "success", "nan", "none"), "finished"),
+    **dict.fromkeys(
+        ("", "finished", "complete", "completed", "done", "terminated", "success", "nan", "none"), "finished"
+    ),
     **dict.fromkeys(("failed", "fail", "crashed", "killed", "error", "errored", "preempted", "cancelled"), "failed"),
     **dict.fromkeys(("diverged", "nan_loss"), "diverged"),
     **dict.fromkeys(("out_of_memory", "oom"), "out_of_memory"),

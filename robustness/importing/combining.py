@@ -23,22 +23,21 @@ def combined(tables: Sequence[SourceTable]) -> SourceTable:
         for name, goal in table.goals.items():
             if goals[name] != goal:
                 raise RobustnessError(f"{sources}: {name!r} is maximised in one source and minimised in another")
-    named = [
-        table if ARM in table.frame or not table.name else table.labelled(table.name, None) for table in tables
-    ]
+    named = [table if ARM in table.frame or not table.name else table.labelled(table.name, None) for table in tables]
     frame = pd.concat([table.frame for table in named], ignore_index=True)
     check("runs_rows", len(frame), sources, RobustnessError)
-    parts, first = [], 0
+    parts: dict[str, list[pd.DataFrame]] = {}
+    first = 0
     for table in named:
-        if table.epochs is not None:
-            parts.append(table.epochs.assign(**{RUN: table.epochs[RUN] + first}))
+        for name, epochs in (table.epochs or {}).items():
+            parts.setdefault(name, []).append(epochs.assign(**{RUN: epochs[RUN] + first}))
         first += len(table.frame)
     known = {table.adaptive for table in tables}
     return SourceTable(
         source=sources,
         kind=tables[0].kind,
         frame=frame,
-        epochs=pd.concat(parts, ignore_index=True) if parts else None,
+        epochs=None if tables[0].epochs is None else {name: pd.concat(each) for name, each in parts.items()},
         goals=goals,
         further=list(dict.fromkeys(name for table in tables for name in table.further)),
         adaptive=True if True in known else None if None in known else False,

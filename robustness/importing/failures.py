@@ -45,7 +45,8 @@ def _settle_missing(runs: Runs, options: ImportOptions) -> tuple[Runs, list[str]
     if not missing.any():
         return runs, []
     kinds = [f"{empty.sum():,} empty or NaN"] * bool(empty.any()) + [f"{crashed.sum():,} crashed"] * bool(crashed.any())
-    what = f"{missing.sum():,} of {plural(len(runs.frame), 'run')} have no result ({', '.join(kinds)}{_by_arm(runs, missing)})"
+    why = ", ".join(kinds) + _by_arm(runs, missing)
+    what = f"{missing.sum():,} of {plural(len(runs.frame), 'run')} without a result ({why})"
     if options.missing is None:
         raise RobustnessError(
             f"{runs.source}: {what}: say {options.named('missing', 'diverged')} to count them as failures, or "
@@ -65,7 +66,7 @@ def _settle_pruned(runs: Runs, options: ImportOptions) -> tuple[Runs, list[str]]
     early = pruned | short
     if not early.any():
         return runs, []
-    what = f"{early.sum():,} of {plural(len(frame), 'run')} were stopped early"
+    what = f"{early.sum():,} of {plural(len(frame), 'run')} stopped early"
     if short.any():
         budget = int(longest.max())
         what += f" ({short.sum():,} ended before epoch {budget:,}{_by_arm(runs, early)})"
@@ -105,7 +106,13 @@ def _with_status(runs: Runs, chosen: NDArray[np.bool_], status: str) -> Runs:
 
 
 def _with_rows(runs: Runs, rows: pd.DataFrame, configurations: list[dict[str, Any]]) -> Runs:
-    nothing = {"status": "diverged", "started": np.nan, "ended": np.nan, "seconds": np.nan, "last": np.nan}
+    nothing: dict[str, Any] = {
+        "status": "diverged",
+        "started": np.nan,
+        "ended": np.nan,
+        "seconds": np.nan,
+        "last": np.nan,
+    }
     further = rows.assign(**nothing, last_epoch=0)[runs.frame.columns]
     return replace(
         runs,

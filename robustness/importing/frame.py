@@ -13,6 +13,7 @@ from robustness.importing.combining import combined
 from robustness.importing.failures import settle
 from robustness.importing.imported_study import ImportedStudy
 from robustness.importing.options import ImportOptions
+from robustness.importing.own_results import with_metric
 from robustness.importing.pairing import check_guess
 from robustness.importing.runs import SourceTable
 from robustness.importing.understanding import Understood, understand
@@ -34,7 +35,7 @@ class Import:
 def make_import(name: str, tables: Sequence[SourceTable], options: ImportOptions) -> Import:
     """The study of some sources; raises RobustnessError with one line where it is not clear what they mean."""
     check_label(name, options.named("study"))
-    table = combined(tables)
+    table = with_metric(combined(tables), options.metric)
     understood = understand(table, options)
     runs = assemble(table, understood, options)
     check_guess(runs, understood, options)

@@ -1,7 +1,7 @@
 """Full grids: which cells have no run.
 
 Runs are a grid if nearly every combination of the values that occur was run by some arm on some task. With a single
-hyperparameter every set of values is a grid, so its values must also be evenly spaced, on a linear or logarithmic scale.
+hyperparameter every set of values is a grid, so its values must also be evenly spaced, on a linear or a log scale.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _values(runs: Runs, name: str) -> dict[int, Any]:
 def _usual_replicates(runs: Runs) -> list[int]:
     cells = len(runs.frame[["task", "configuration", "arm"]].drop_duplicates())
     counts = runs.frame["replicate"].value_counts()
-    return sorted(int(replicate) for replicate, count in counts.items() if count > USUAL * cells) or [0]
+    return sorted(counts.index[counts > USUAL * cells].tolist()) or [0]
 
 
 def _evenly_spaced(values: list[Any]) -> bool:

@@ -38,16 +38,22 @@ class ImportedStudy:
         nothing, good = options.learned_nothing, options.good
         if (nothing is None) != (good is None):
             one, other = ("good", "learned_nothing") if nothing is None else ("learned_nothing", "good")
-            raise RobustnessError(f"{options.named(one)} also needs {options.named(other)}: set both, or leave out both")
+            raise RobustnessError(
+                f"{options.named(one)} also needs {options.named(other)}: set both, or leave out both"
+            )
         if nothing is not None and good is not None:
             if not (math.isfinite(nothing) and math.isfinite(good)):
                 raise RobustnessError(f"{options.named('good')} and {options.named('learned_nothing')} must be finite")
             if find_goal(runs.goal).better(nothing, good):
                 side = "below" if runs.goal == "minimize" else "above"
-                raise RobustnessError(
-                    f"{options.named('learned_nothing')} {nothing:g} must not be {side} {options.named('good')} {good:g}"
-                )
+                first, second = options.named("learned_nothing"), options.named("good")
+                raise RobustnessError(f"{first} {nothing:g} must not be {side} {second} {good:g}")
         return ImportedStudy(name, runs, options, ignored)
+
+    @property
+    def judged(self) -> str:
+        """The epoch that judges a run: `best` or `last`."""
+        return self.options.judged or ("last" if self.runs.kind == "optuna" else "best")
 
     @property
     def keeps_curves(self) -> bool:
@@ -56,7 +62,7 @@ class ImportedStudy:
     def document(self) -> dict[str, Any]:
         """The study in the form of a study file."""
         runs = self.runs
-        tasks = [{"name": task} for task in runs.tasks if task]
+        tasks = [{"label": task, "task": {"name": task}} for task in runs.tasks if task]
         sampling = {
             "strategy": IMPORTED,
             "configurations": len(runs.configurations),
@@ -100,7 +106,7 @@ class ImportedStudy:
 
     def _outcomes(self) -> dict[str, Any]:
         runs, options = self.runs, self.options
-        outcomes: dict[str, Any] = {"metric": runs.metric, "epoch": options.judged}
+        outcomes: dict[str, Any] = {"metric": runs.metric, "epoch": self.judged}
         minimizes = runs.goal == "minimize"
         if minimizes:
             outcomes["goal"] = runs.goal
@@ -127,13 +133,14 @@ class ImportedStudy:
         runs = self.runs
         values = runs.epochs[runs.metric].to_numpy(dtype=float)
         counted = runs.epochs[np.isfinite(values)]
-        lost = (runs.frame["status"] == "diverged").to_numpy() if self.options.judged == "last" else False
-        if self.options.judged == "best":
+        # As in a sweep: judged at the last epoch, a diverged run has no metric.
+        lost = (runs.frame["status"] == "diverged").to_numpy() & (self.judged == "last")
+        if self.judged == "best":
             oriented = counted[runs.metric] * (-1 if runs.goal == "minimize" else 1)
             # Among equal values the earliest epoch counts, so it comes last.
             counted = counted.assign(order=oriented).iloc[::-1].sort_values("order", kind="stable")
         judged = counted.drop_duplicates("run", keep="last").set_index("run").reindex(runs.frame.index)
-        metric = judged[runs.metric].where(~np.asarray(lost, dtype=bool))
+        metric = judged[runs.metric].where(~lost)
         return EndedTrials(
             runs.frame.assign(metric=metric, metric_epoch=judged["epoch"].where(metric.notna())),
             runs.epochs,

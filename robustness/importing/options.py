@@ -39,8 +39,8 @@ class ImportOptions:
     """Whether configurations were drawn `independently` or proposed `adaptively`, by earlier results."""
     digits: int = DIGITS
     """Significant digits by which two numbers are the same value."""
-    judged: str = "best"
-    """The epoch that judges a run: `best` or `last`."""
+    judged: str | None = None
+    """The epoch that judges a run: `best` or `last`; by default `last` for Optuna, else `best`."""
     good: float | None = None
     learned_nothing: float | None = None
     in_python: bool = False

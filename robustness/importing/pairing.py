@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from robustness.errors import RobustnessError
+from robustness.errors import RobustnessError, plural
 from robustness.importing.assembling import Runs
 from robustness.importing.options import ImportOptions
 from robustness.importing.understanding import Understood
@@ -34,7 +34,9 @@ class Pairs:
     def of(runs: Runs) -> Pairs:
         arms = runs.frame.groupby(["task", "configuration"])["arm"].nunique()
         everywhere = arms == len(runs.arms)
-        return Pairs(int(everywhere.sum()), int(((arms > 1) & ~everywhere).sum()), int(((arms == 1) & ~everywhere).sum()))
+        return Pairs(
+            int(everywhere.sum()), int(((arms > 1) & ~everywhere).sum()), int(((arms == 1) & ~everywhere).sum())
+        )
 
     @property
     def total(self) -> int:
@@ -55,8 +57,9 @@ def check_guess(runs: Runs, understood: Understood, options: ImportOptions) -> N
     kept = [name for name in levels if name not in suspects]
     before, after = _paired(levels, list(levels), arm, task), _paired(levels, kept, arm, task)
     raise RobustnessError(
-        f"{runs.source}: is {' or '.join(map(repr, suspects))} a hyperparameter? {after:,} configurations occur in several "
-        f"arms without it, {before:,} with it: say {options.named('hyperparameters', ','.join(kept))} if it is a measure, or "
+        f"{runs.source}: is {' or '.join(map(repr, suspects))} a hyperparameter? Several arms share "
+        f"{plural(after, 'configuration')} without it, {before:,} with it: say "
+        f"{options.named('hyperparameters', ','.join(kept))} if it is a measure, or "
         f"{options.named('hyperparameters', ','.join(levels))} if it is not"
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from robustness.errors import RobustnessError
+from robustness.errors import RobustnessError, shown
 from robustness.importing.options import ImportOptions
 
 
@@ -71,9 +71,8 @@ def epochs_of(column: pd.Series[Any], source: str) -> NDArray[np.int64]:
     good = np.isfinite(numbers) & (numbers == np.round(numbers)) & (numbers >= 0) & (numbers < 2**31)
     if not good.all():
         place = int(np.argmin(good))
-        raise RobustnessError(
-            f"{source}, line {place + 2}: {column.name}: {str(column.iloc[place])[:40]!r} is not an epoch, an integer >= 0"
-        )
+        cell = shown(str(column.iloc[place]))
+        raise RobustnessError(f"{source}, line {place + 2}: {column.name}: {cell} is not an epoch, an integer >= 0")
     return numbers.astype(np.int64)
 
 
@@ -83,6 +82,6 @@ def check_epochs(runs: NDArray[np.int64], epochs: NDArray[np.int64], source: str
     if repeated.any():
         place = int(np.argmax(repeated.to_numpy()))
         raise RobustnessError(
-            f"{source}, line {place + 2}: epoch {epochs[place]} occurs twice in what seems to be one run: name the column "
-            f"that tells runs apart with {options.named('run', 'COLUMN')} or {options.named('seed', 'COLUMN')}"
+            f"{source}, line {place + 2}: epoch {epochs[place]} occurs twice in what seems to be one run: name the "
+            f"column that tells runs apart with {options.named('run', 'COLUMN')} or {options.named('seed', 'COLUMN')}"
         )

@@ -1,4 +1,4 @@
-"""Runs as readers find them: a table for the tools that keep one, `ImportedRun` for those that keep files of each run."""
+"""Runs as readers find them: a table, or an `ImportedRun` for each run of a tool that keeps no table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARAMETER = "params."
 ARM, TASK = "(arm)", "(task)"
 """Columns for an arm and a task that the source states: a label before a file, an Optuna study."""
 RUN = "(run)"
-"""The column of `SourceTable.epochs` with the row of the run in `SourceTable.frame`."""
+"""The column of the frames in `SourceTable.epochs` with the row of the run in `SourceTable.frame`."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class SourceTable:
     """`csv`, `optuna`, `ray`, ..."""
     frame: pd.DataFrame
     """One row for each run; without `epochs` perhaps one row for each epoch."""
-    epochs: pd.DataFrame | None = None
-    """Columns `RUN`, `epoch` and the measures, where the source keeps them apart from the runs."""
+    epochs: Mapping[str, pd.DataFrame] | None = None
+    """Where the source keeps measures apart from the runs: for each of them the columns `RUN`, `epoch` and `value`."""
     goals: Mapping[str, str] = field(default_factory=dict)
     """The direction of each measure, where the source states it."""
     further: Sequence[str] = ()
@@ -88,18 +88,13 @@ def table_of(
     return SourceTable(source, kind, pd.DataFrame(columns), _epochs_of(runs), goals or {}, further, adaptive, name)
 
 
-def _epochs_of(runs: Sequence[ImportedRun]) -> pd.DataFrame:
-    """The measures of all runs, a row for each epoch of each run that has one."""
-    parts: dict[str, pd.Series[float]] = {}
+def _epochs_of(runs: Sequence[ImportedRun]) -> dict[str, pd.DataFrame]:
+    """The epochs of each measure, in the order of the runs."""
+    epochs: dict[str, pd.DataFrame] = {}
     for name in dict.fromkeys(name for run in runs for name in run.measures):
         curves = [run.measures.get(name, {}) for run in runs]
         places = np.repeat(np.arange(len(runs)), [len(curve) for curve in curves])
         steps = np.fromiter((step for curve in curves for step in curve), dtype=np.int64, count=len(places))
         values = np.fromiter((value for curve in curves for value in curve.values()), dtype=float, count=len(places))
-        parts[name] = pd.Series(values, index=pd.MultiIndex.from_arrays([places, steps], names=[RUN, "epoch"]))
-    if not parts:
-        return pd.DataFrame({RUN: np.array([], dtype=np.int64), "epoch": np.array([], dtype=np.int64)})
-    if len(parts) == 1:
-        (name, series), *_ = parts.items()
-        return series.rename(name).sort_index().reset_index()
-    return pd.concat(parts, axis="columns").sort_index().reset_index()
+        epochs[name] = pd.DataFrame({RUN: places, "epoch": steps, "value": values}).sort_values([RUN, "epoch"])
+    return epochs

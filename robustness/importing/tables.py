@@ -66,7 +66,7 @@ def read_csv(content: bytes, path: Path) -> pd.DataFrame:
         )
     except pa.ArrowInvalid as problem:
         raise RobustnessError(f"{path}: {_complaint(problem, len(header))}") from None
-    frame = table.slice(1).to_pandas()
+    frame: pd.DataFrame = table.slice(1).to_pandas()
     frame = frame[[str(place) for place, name in enumerate(header) if name]]
     frame.columns = pd.Index([name for name in header if name])
     if (frame == "").any(axis=None):
@@ -178,13 +178,11 @@ def _header(content: bytes, path: Path) -> tuple[str, list[str]]:
             raise RobustnessError(f"{path}: is empty; a CSV file starts with a line of column names")
         headers = {mark: next(csv.reader(io.StringIO(lines, newline=""), delimiter=mark)) for mark in DELIMITERS}
     except UnicodeDecodeError as problem:
-        raise RobustnessError(
-            f"{path}: byte {problem.start:,} is not UTF-8; save the file as CSV in UTF-8"
-        ) from None
+        raise RobustnessError(f"{path}: byte {problem.start:,} is not UTF-8; save the file as CSV in UTF-8") from None
     except csv.Error as problem:
         raise RobustnessError(f"{path}: cannot be read as CSV ({problem})") from None
     delimiter = max(DELIMITERS, key=lambda mark: len(headers[mark]))
-    return delimiter, [plain(name.strip()) for name in headers[delimiter]]
+    return delimiter, [plain(name) for name in headers[delimiter]]
 
 
 def _check_header(header: list[str], path: Path) -> None:

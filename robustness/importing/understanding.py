@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from robustness.errors import RobustnessError, shown, unknown_name
 from robustness.guards.printable import escaped
@@ -16,7 +18,7 @@ from robustness.importing import columns as vocabulary
 from robustness.importing.columns import BOOKKEEPING, unprefixed
 from robustness.importing.options import ImportOptions
 from robustness.importing.run_blocks import changing_columns, has_row_per_epoch
-from robustness.importing.runs import ARM, RUN, TASK, SourceTable
+from robustness.importing.runs import ARM, TASK, SourceTable
 from robustness.study.arms import LONGEST_LABEL
 
 OWN = ("configuration", "replicate", "arm", "status", "epochs", "best", "best_epoch", "last", "last_epoch")
@@ -164,7 +166,7 @@ def _no_arm(table: SourceTable, options: ImportOptions) -> str:
 def _metric(table: SourceTable, options: ImportOptions, columns: _Columns) -> tuple[str, str | None]:
     """The name of the metric and its column in the frame of runs, None if it is in the table of epochs."""
     if table.epochs is not None:
-        measures = [str(name) for name in table.epochs.columns if name not in (RUN, "epoch")]
+        measures = list(table.epochs)
         if options.metric is not None:
             if options.metric not in measures:
                 problem = unknown_name("measure", options.metric, measures)
@@ -189,7 +191,9 @@ def _which_metric(table: SourceTable, options: ImportOptions, measures: Sequence
         usual = " or ".join(map(repr, vocabulary.METRIC_COLUMNS))
         return f"{table.source}: no column {usual}; name the column with {options.named('metric', 'COLUMN')}"
     some = ", ".join(measures[:10]) + (", ..." if len(measures) > 10 else "")
-    return f"{table.source}: which measure is the metric? name it with {options.named('metric', 'NAME')} (it has: {some})"
+    return (
+        f"{table.source}: which measure is the metric? name it with {options.named('metric', 'NAME')} (it has: {some})"
+    )
 
 
 def _goal(table: SourceTable, options: ImportOptions, metric: str) -> str:
@@ -232,18 +236,32 @@ def _hyperparameters(
         for name in changing_columns(frame, keys, epoch, candidates):
             columns.ignore(name, "changes within a run")
         candidates = columns.free()
+    arms = None if arm is None else pd.factorize(frame[arm])[0]
     for name in candidates:
-        if frame[name].isna().all() or (frame[name].astype(str).str.strip() == "").all():
+        codes, distinct = pd.factorize(frame[name].map(_comparable) if frame[name].dtype == object else frame[name])
+        filled = [cell for cell in distinct.tolist() if str(cell).strip()]
+        if not filled:
             columns.ignore(name, "empty")
-        elif not prefixed and frame[name].nunique(dropna=False) == 1:
+        elif not prefixed and len(distinct) == 1 and (codes >= 0).all() and not _is_number(filled[0]):
             columns.ignore(name, "the same in every run")
-        elif arm is not None and belongs_to_arm(frame, name, arm):
+        elif arms is not None and _belongs_to_arm(codes, arms):
             columns.ignore(name, "the same in every run of an arm")
     return {unprefixed(name)[0]: name for name in columns.free()}, bool(prefixed)
 
 
-def belongs_to_arm(frame: pd.DataFrame, column: str, arm: str) -> bool:
-    """Whether a column differs between arms alone: each of at least two runs has a single value of it or none."""
-    grouped = frame[column].astype(object).where(frame[column].astype(str).str.strip() != "").groupby(frame[arm])
-    repeated = bool((grouped.size() >= 2).all()) and grouped.ngroups > 1
-    return repeated and bool((grouped.nunique(dropna=False) <= 1).all()) and frame[column].nunique(dropna=False) > 1
+def _is_number(cell: object) -> bool:
+    try:
+        return float(str(cell)) is not None
+    except ValueError:
+        return False
+
+
+def _comparable(cell: object) -> object:
+    return cell if cell is None or isinstance(cell, str | int | float) else str(cell)
+
+
+def _belongs_to_arm(codes: NDArray[np.int64], arms: NDArray[np.int64]) -> bool:
+    """Whether a column differs between arms alone: each of them, of at least two runs, has a single value or none."""
+    _, sizes = np.unique(arms, return_counts=True)
+    cells = len(np.unique(np.stack([arms, codes]), axis=1)[0])
+    return len(sizes) > 1 and bool(sizes.min() >= 2) and cells == len(sizes) and len(np.unique(codes)) > 1

@@ -1,6 +1,6 @@
 """Values of hyperparameters: what a cell means, and which values are the same.
 
-Integers are compared exactly, other numbers after rounding to a number of significant digits; 10 and 10.0 are one value.
+Integers are compared exactly, other numbers after rounding to some significant digits; 10 and 10.0 are one value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Levels:
     """A column of hyperparameters as codes [n] into its distinct values; -1 where it has none."""
 
     codes: NDArray[np.int64]
-    values: Sequence[Any]
+    distinct: Sequence[Any]
 
 
 def levels_of(column: pd.Series[Any], digits: int, place: str) -> Levels:

@@ -94,7 +94,9 @@ def _insert_trials(connection: Connection, study: int, ended: EndedTrials) -> np
     ]
     statement = insert(trials).returning(trials.c.id, sort_by_parameter_order=True)
     ids = [
-        row for start in range(0, len(rows), CHUNK) for row in connection.scalars(statement, rows[start : start + CHUNK])
+        row
+        for start in range(0, len(rows), CHUNK)
+        for row in connection.scalars(statement, rows[start : start + CHUNK])
     ]
     return np.array(ids, dtype=np.int64)
 
@@ -133,5 +135,9 @@ def _epoch_rows(rows: pd.DataFrame, ids: np.ndarray[Any, np.dtype[np.int64]]) ->
                 row[name] = value
         if other:
             for row, values in zip(chunk, zip(*(columns[name] for name in other), strict=True), strict=True):
-                row["measures"] = dict(zip(other, values, strict=True))
+                # A measure that was not taken in an epoch is NaN beside those that were.
+                several = len(other) > 1
+                row["measures"] = {
+                    name: value for name, value in zip(other, values, strict=True) if not several or value == value
+                }
         yield chunk

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from robustness.errors import StoreError, unknown_name
-from robustness.store import migrations, registering
+from robustness.store import copying, migrations, registering
 from robustness.store.connection import Database, connect, in_memory, read_url, sqlite_file
 from robustness.store.hiding import shown
 from robustness.store.schema import studies
@@ -78,6 +78,12 @@ class Store:
         with self._database.write() as connection:
             bulk.save_ended(connection, study, ended, replace)
         return self.study(study.name)
+
+    def copy(self, study: StudyStore, name: str, replace: bool = False) -> StudyStore:
+        """Copy a study of another store, with everything that belongs to it (`robustness.store.copying`)."""
+        with study.reading() as (source, row), self._database.write() as target:
+            copying.copy_study(source, row, target, name, replace)
+        return self.study(name)
 
 
 def open_store(url: str | None = None, create: bool = True) -> Store:
