@@ -8,7 +8,7 @@ result.verdict, result.report("page.html")
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from robustness.api.result import Result
@@ -35,6 +35,7 @@ def from_dataframe(
     task: str | None = None,
     run: str | None = None,
     ignore: Sequence[str] = (),
+    only: Mapping[str, Sequence[str]] | None = None,
     missing: Literal["diverged", "left-out", "absent-is-diverged"] | None = None,
     pruned: Literal["left-out", "last-value"] | None = None,
     proposed: Literal["independently", "adaptively"] | None = None,
@@ -46,8 +47,9 @@ def from_dataframe(
 ) -> Result:
     """Store the runs of a frame, one row for each run or each epoch, and return the study's result.
 
-    `arm`, `metric`, `seed`, `epoch`, `task` and `run` name columns, `hyperparameters` and `ignore` several; what is not
-    named is recognised as in `robustness import`. Raises RobustnessError with one line that names the argument to set.
+    `arm`, `metric`, `seed`, `epoch`, `task` and `run` name columns, `hyperparameters` and `ignore` several, and `only` has
+    the values of columns to keep; what is not named is recognised as in `robustness import`. Raises RobustnessError with
+    one line that names the argument to set.
     """
     options = ImportOptions(
         arm=arm,
@@ -59,6 +61,7 @@ def from_dataframe(
         task=task,
         run=run,
         ignore=ignore,
+        only=only or {},
         missing=missing,
         pruned=pruned,
         proposed=proposed,

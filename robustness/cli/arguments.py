@@ -172,6 +172,13 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help="columns of the hyperparameters (default: params_*, config.* and the like, or all other columns)",
     )
+    columns.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="COLUMN=VALUE,...",
+        help="import only rows with one of these values (repeatable)",
+    )
     columns.add_argument("--ignore", metavar="A,B,...", help="columns that mean nothing here")
     columns.add_argument(
         "--names", metavar="PATTERN", help="read file or folder names as columns, such as '{task}_{arm}.csv'"

@@ -56,6 +56,7 @@ def _options(arguments: argparse.Namespace) -> ImportOptions:
         task=arguments.task,
         run=arguments.run,
         ignore=_names(arguments.ignore) or (),
+        only=dict(_only(text) for text in arguments.only),
         missing=arguments.missing,
         pruned=arguments.pruned,
         proposed=arguments.proposed,
@@ -68,6 +69,13 @@ def _options(arguments: argparse.Namespace) -> ImportOptions:
 
 def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _only(text: str) -> tuple[str, list[str]]:
+    column, equals, values = text.partition("=")
+    if not equals or not column or not values:
+        raise RobustnessError(f"--only: must be COLUMN=VALUE,..., found {text!r}")
+    return column, [value.strip() for value in values.split(",")]
 
 
 def _done(found: Import) -> str:

@@ -1,14 +1,44 @@
-"""Several sources of one import as one table: files of an arm each, or of a task each."""
+"""Several sources of one import as one table, and the rows of it that are wanted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
-from robustness.errors import RobustnessError
+from robustness.errors import RobustnessError, unknown_name
 from robustness.guards.limits import check
+from robustness.importing.columns import unprefixed
+from robustness.importing.options import ImportOptions
 from robustness.importing.runs import ARM, RUN, SourceTable
+
+
+def chosen(table: SourceTable, options: ImportOptions) -> SourceTable:
+    """The rows that `only` names; raises RobustnessError if a column or value is unknown."""
+    keep = np.ones(len(table.frame), dtype=bool)
+    for column, values in options.only.items():
+        named = [name for name in map(str, table.frame.columns) if column in (name, unprefixed(name)[0])]
+        if len(named) != 1:
+            problem = unknown_name("column", column, map(str, table.frame.columns))
+            raise RobustnessError(f"{table.source}: {options.named('only')}: {problem}")
+        cells = table.frame[named[0]].astype(str)
+        for value in values:
+            if not (cells == value).any():
+                problem = unknown_name(f"value of {column}", value, cells.unique()[:50])
+                raise RobustnessError(f"{table.source}: {options.named('only')}: {problem}")
+        keep &= cells.isin(list(values)).to_numpy()
+    if keep.all():
+        return table
+    if not keep.any():
+        raise RobustnessError(f"{table.source}: {options.named('only')}: no row has all of these values")
+    places = np.cumsum(keep) - 1
+    epochs = None
+    if table.epochs is not None:
+        kept = {name: rows[keep[rows[RUN].to_numpy()]] for name, rows in table.epochs.items()}
+        epochs = {name: rows.assign(**{RUN: places[rows[RUN].to_numpy()]}) for name, rows in kept.items()}
+    return replace(table, frame=table.frame[keep].reset_index(drop=True), epochs=epochs)
 
 
 def combined(tables: Sequence[SourceTable]) -> SourceTable:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from robustness.errors import RobustnessError, shown
 from robustness.importing.assembling import Runs, assemble
-from robustness.importing.combining import combined
+from robustness.importing.combining import chosen, combined
 from robustness.importing.failures import settle
 from robustness.importing.imported_study import ImportedStudy
 from robustness.importing.options import ImportOptions
@@ -35,7 +35,7 @@ class Import:
 def make_import(name: str, tables: Sequence[SourceTable], options: ImportOptions) -> Import:
     """The study of some sources; raises RobustnessError with one line where it is not clear what they mean."""
     check_label(name, options.named("study"))
-    table = with_metric(combined(tables), options.metric)
+    table = chosen(with_metric(combined(tables), options.metric), options)
     understood = understand(table, options)
     runs = assemble(table, understood, options)
     check_guess(runs, understood, options)

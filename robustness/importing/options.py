@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from robustness.errors import RobustnessError, unknown_name
@@ -31,6 +31,8 @@ class ImportOptions:
     run: str | None = None
     """The column that tells runs apart in a table with one row for each epoch."""
     ignore: Sequence[str] = ()
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Columns and the values of the rows to import; all other rows are left out."""
     missing: str | None = None
     """Runs without a number: `diverged`, `left-out`, or `absent-is-diverged`, which also counts absent cells."""
     pruned: str | None = None

@@ -19,7 +19,8 @@ def read(place: str, _options: SourceOptions) -> list[SourceTable]:
     table = SourceTable(str(path), "wandb", read_table(path))
     if not set(MARKS) & set(table.frame.columns):
         raise RobustnessError(
-            f"{path}: has no column {' or '.join(map(repr, MARKS))}, so it is no export of W&B's runs; import it as {path}"
+            f"{path}: has no column {' or '.join(map(repr, MARKS))}, so it is no export of W&B's runs; import it as a "
+            "plain file"
         )
     sweep = table.frame.get("Sweep")
     # Sweeps may be grids, random or Bayesian, which the export does not tell.
