@@ -47,9 +47,9 @@ def from_dataframe(
 ) -> Result:
     """Store the runs of a frame, one row for each run or each epoch, and return the study's result.
 
-    `arm`, `metric`, `seed`, `epoch`, `task` and `run` name columns, `hyperparameters` and `ignore` several, and `only` has
-    the values of columns to keep; what is not named is recognised as in `robustness import`. Raises RobustnessError with
-    one line that names the argument to set.
+    `arm`, `metric`, `seed`, `epoch`, `task` and `run` name columns, `hyperparameters` and `ignore` several, and `only`
+    has the values of columns to keep; what is not named is recognised as in `robustness import`. Raises RobustnessError
+    with one line that names the argument to set.
     """
     options = ImportOptions(
         arm=arm,

@@ -127,5 +127,5 @@ def _by_arm(runs: Runs, chosen: NDArray[np.bool_]) -> str:
 
 def _of_arms(rows: pd.DataFrame) -> str:
     counts = Counter(rows["arm"])
-    shown = ", ".join(f"{arm} {count:,}" for arm, count in list(counts.items())[:8])
+    shown = ", ".join(f"{arm} {count:,}" for arm, count in sorted(counts.items())[:8])
     return f"; {shown}{', ...' if len(counts) > 8 else ''}"

@@ -22,6 +22,9 @@ def changing_columns(frame: pd.DataFrame, keys: Sequence[str], epoch: str, candi
     if len(frame) < 2:
         return []
     steps, together = _blocks(frame, keys, epoch)
+    if not has_row_per_epoch(frame, keys, epoch):
+        # The rows of a run do not stand together.
+        together[:] = False
     most = int(np.unique(steps[np.isfinite(steps)], return_counts=True)[1].max(initial=1))
     changing = []
     for name in candidates:
