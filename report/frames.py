@@ -8,15 +8,17 @@
 | stage, search, run | sweep, search or final; the search and the run of the arm in it, from 0, <NA> in a sweep |
 | status | planned, running, finished, diverged, out_of_memory, timed_out, failed or pruned |
 | epochs | the number of epochs it has recorded, without pre-training |
-| best, best_epoch | the highest value of the study's metric and its first epoch; NaN, <NA> without one |
+| best, best_epoch | the best value of the study's metric and its first epoch; NaN, <NA> without one |
 | last, last_epoch | the metric at the last epoch at which it was a number |
 | measured | whether it can be judged: by an epoch after pre-training, or by a metric without epochs |
 | seconds, attempts, started, ended, worker, device, error | how it ran, which differs from run to run |
 
 `report.judging.judge_trials` adds the outcomes. `configurations` has a row for each configuration, indexed by its
-number, and a column for each hyperparameter (NaN where a configuration has none of that name). `epochs` is the store's
-own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate, epoch, pretraining, seconds,
-and a column for each measure.
+number, and a column for each hyperparameter (NaN where a configuration has none of that name); one from the space of a
+single arm is called `ARM: NAME`. With several tasks, the trials of a configuration on each of them stand beside each
+other like replicates: `replicate` is that of the trial plus `TASK_BLOCK` times the place of its task, and `task` its
+label. `epochs` is the store's own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate,
+epoch, pretraining, seconds, and a column for each measure.
 """
 
 from __future__ import annotations
@@ -24,23 +26,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from report.records.estimates import JudgedOutcome
+from report.records.stopped import Stopped
+from robustness.errors import RobustnessError
+from robustness.goal import Goal, goal_in
+from robustness.space.space import read_space
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
-from robustness.study.arms import compared_arms
+from robustness.study.arms import compared_arms, is_paired
+from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
 from robustness.trial import SEARCH_BLOCK, TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
+TASK_BLOCK = 10_000
+"""More than the replicates that a configuration can have."""
 _STAGE = ["stage", "search", "run"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
-TRIAL_COLUMNS = [*KEY, *_STAGE, "status", "epochs", "best", "best_epoch", "last", "last_epoch", "measured", *_RAN]
+Stored: TypeAlias = Mapping[str, Any]
+"""A JSON object as the store has it, checked when it was written: a study's document, or a note on it."""
+TRIAL_COLUMNS = [
+    *KEY,
+    "task",
+    *_STAGE,
+    "status",
+    "epochs",
+    "best",
+    "best_epoch",
+    "last",
+    "last_epoch",
+    "measured",
+    *_RAN,
+]
 
 
 @dataclass(frozen=True)
@@ -48,20 +72,20 @@ class StudyFrames:
     """A study as the store has it: its document and its frames."""
 
     name: str
-    document: Mapping[str, Any]
+    document: Stored
     """The study file, defaults filled in."""
-    provenance: Mapping[str, Any]
+    provenance: Stored
     """`hash`, `seed`, `versions`, `git_commit`, `hardware`, `created`."""
-    untrained: Mapping[str, Any] | None
+    untrained: Stored | None
     """The sweep's note on untrained networks, or None."""
     trials: pd.DataFrame
     configurations: pd.DataFrame
     epochs: pd.DataFrame
     curves: pd.DataFrame = field(default_factory=pd.DataFrame)
     """The store's own frame of curves, of the project's own trainables alone: a user's may have millions of steps."""
-    stopped: Mapping[str, Any] | None = None
-    """The note of a sweep that its `stop` section ended: `reason`, `outcome`, `level`, `comparisons`."""
-    watched: Mapping[str, Any] | None = None
+    stopped: Stopped | None = None
+    """The note of a sweep that its `stop` section ended."""
+    watched: Stored | None = None
     """The `stop` section of a sweep that has or had one; its statistics allow for repeated looks."""
     predictions: Mapping[TrialKey, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
     """Final models' predictions for the test set: `labels` [n], `patients` [n], `probabilities` [draws, n, classes]."""
@@ -72,6 +96,27 @@ class StudyFrames:
     def arms(self) -> list[str]:
         """The arms' labels, in the study's order."""
         return [str(arm["label"]) for arm in self.document["arms"]]
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """The labels of the tasks in the study's order; empty in a study with a single one."""
+        return [str(task["label"]) for task in self.document.get("tasks") or ()]
+
+    @property
+    def paired(self) -> bool:
+        """Whether the arms share their configurations."""
+        return is_paired(self.document)
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """The arm of each hyperparameter, by its column, that comes from the space of a single arm."""
+        own = {arm["label"]: _names_in(arm["space"]) for arm in self.document["arms"] if arm.get("space")}
+        columns = {own_column(arm, name): arm for arm, names in own.items() for name in names}
+        return {name: columns[name] for name in self.hyperparameters if name in columns}
+
+    def applies(self, hyperparameter: str, arm: str) -> bool:
+        """Whether an arm has this hyperparameter."""
+        return self.owners.get(hyperparameter, arm) == arm
 
     @cached_property
     def compared(self) -> list[tuple[str, str]]:
@@ -93,15 +138,28 @@ class StudyFrames:
         """The measure by which the study judges an epoch."""
         return str(self.document["outcomes"]["metric"])
 
-    @property
-    def rule(self) -> str:
-        """The epoch at which the study judges a trial: `best` or `last`."""
-        return str(self.document["outcomes"]["epoch"])
+    @cached_property
+    def goal(self) -> Goal:
+        """Whether the metric is maximised or minimised."""
+        return goal_in(self.document)
 
     @property
-    def primary(self) -> str:
-        """The outcome that the verdict is about: `learned_nothing` or `good`."""
-        return str(self.document["outcomes"]["primary"])
+    def has_thresholds(self) -> bool:
+        """Whether trials have outcomes; without thresholds, they are compared by their scores alone."""
+        return self.document["outcomes"].get("learned_nothing") is not None
+
+    @property
+    def rule(self) -> Summary:
+        """The epoch at which the study judges a trial: `best` or `last`."""
+        return cast(Summary, self.document["outcomes"]["epoch"])
+
+    @property
+    def primary(self) -> JudgedOutcome:
+        """The outcome that the verdict is about: `learned_nothing` or `good`.
+
+        In a study without thresholds no trial has either.
+        """
+        return cast(JudgedOutcome, self.document["outcomes"]["primary"] or "learned_nothing")
 
     @property
     def searches(self) -> int:
@@ -118,7 +176,7 @@ class StudyFrames:
         """The number of planned replicates of each configuration, without further ones of winners."""
         if self.document.get("winners"):
             return int(self.document["sampling"]["replicates"])
-        return int(self.trials["replicate"].max()) + 1 if len(self.trials) else 0
+        return int((self.trials["replicate"] % TASK_BLOCK).max()) + 1 if len(self.trials) else 0
 
     @cached_property
     def varied(self) -> list[str]:
@@ -145,31 +203,74 @@ def load_frames(study: StudyStore) -> StudyFrames:
     # Trials first: the epochs of one that had ended by then are all there.
     stored = study.trials()
     epochs = study.epochs()
+    found = contradictions(stored, epochs, document)
+    places = {str(task["label"]): place for place, task in enumerate(document.get("tasks") or ())}
+    stored, epochs = _beside_each_other(stored, places), _beside_each_other(epochs, places).drop(columns="task")
     arms = [str(arm["label"]) for arm in document["arms"]]
     names = [str(name) for name in stored.columns[4 : stored.columns.get_loc("status")]]
-    drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
     frames = StudyFrames(
         name=study.name,
         document=document,
         provenance=study.provenance(),
         untrained=study.note("untrained"),
         trials=pd.DataFrame(),
-        configurations=drawn[_in_space_order(names, document.get("space"))],
+        configurations=_drawn(stored, _in_space_order(names, document.get("space")), document),
         epochs=_sorted(epochs, arms, ["epoch"]),
-        curves=study.curves() if study.note(CURVES_NOTE) else pd.DataFrame(),
+        curves=_curves(study, places) if study.note(CURVES_NOTE) else pd.DataFrame(),
         stopped=study.note(STOPPED_NOTE) or None,
         watched=_watched(study, document),
         # Only a search has final models; the report of a sweep need not wait for them.
         predictions=study.predictions("test") if document.get("search") else {},
-        contradictions=contradictions(stored, epochs, document),
+        contradictions=found,
     )
     return replace(frames, trials=_sorted(_summarised(stored, frames), arms, []))
 
 
-def _watched(study: StudyStore, document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def own_column(arm: str, name: str) -> str:
+    """The column of a hyperparameter from the space of a single arm."""
+    return f"{arm}: {name}"
+
+
+def _beside_each_other(frame: pd.DataFrame, places: Mapping[str, int]) -> pd.DataFrame:
+    """The frame with trials on different tasks as different replicates."""
+    if not places:
+        return frame
+    later = frame["task"].map(places).fillna(0).astype("int64")
+    return frame.assign(replicate=frame["replicate"].astype("int64") + TASK_BLOCK * later)
+
+
+def _curves(study: StudyStore, places: Mapping[str, int]) -> pd.DataFrame:
+    return _beside_each_other(study.curves(), places).drop(columns="task")
+
+
+def _drawn(stored: pd.DataFrame, names: Sequence[str], document: Mapping[str, Any]) -> pd.DataFrame:
+    """The hyperparameters of each configuration, by its number; those of a single arm in a column that names it."""
+    own = {str(arm["label"]): _names_in(arm["space"]) for arm in document["arms"] if arm.get("space")}
+    apart = set().union(*own.values()) if own else set()
+    drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
+    shared = drawn[[name for name in names if name not in apart]]
+    columns = {
+        own_column(arm, name): rows[name]
+        for arm, own_names in own.items()
+        for rows in [stored[stored["arm"] == arm].drop_duplicates("configuration").set_index("configuration")]
+        for name in names
+        if name in own_names and name in rows
+    }
+    return shared.assign(**columns) if columns else shared
+
+
+def _names_in(space: Mapping[str, Any]) -> set[str]:
+    """The options of a stored space; none if it cannot be read."""
+    try:
+        return read_space(space, "space").options.names()
+    except RobustnessError:
+        return set()
+
+
+def _watched(study: StudyStore, document: Stored) -> Stored | None:
     """The `stop` section, though it may since have been removed; {} for a sweep that stopped before it was noted."""
     if document.get("stop") or study.note(WATCHED_NOTE):
-        terms: Mapping[str, Any] = document.get("stop") or study.note(WATCHED_NOTE)
+        terms: Stored = document.get("stop") or study.note(WATCHED_NOTE)
         return terms
     return {} if study.note(STOPPED_NOTE) else None
 
@@ -189,13 +290,15 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     number = counted.groupby(KEY, sort=False).size().rename("epochs")
     finite = values[np.isfinite(values["value"])]
     # Stable sorting keeps the earliest of equal values first.
-    best = finite.sort_values("value", ascending=False, kind="stable").drop_duplicates(KEY)
+    best = finite.sort_values("value", ascending=frames.goal.minimizes, kind="stable").drop_duplicates(KEY)
     last = finite.drop_duplicates(KEY, keep="last")
     best = best.rename(columns={"value": "best", "epoch": "best_epoch"})
     last = last.rename(columns={"value": "last", "epoch": "last_epoch"})
     search = (stored["configuration"] // SEARCH_BLOCK).astype("Int64").where(stored["run"].notna())
     numbered = stored.assign(search=search)
-    joined = numbered[[*KEY, *_STAGE, "status", "metric", *_RAN]].astype({"arm": "str", "configuration": "int64"})
+    joined = numbered[[*KEY, "task", *_STAGE, "status", "metric", *_RAN]].astype(
+        {"arm": "str", "configuration": "int64"}
+    )
     joined = joined.merge(number.reset_index(), on=KEY, how="left")
     joined = joined.merge(best, on=KEY, how="left").merge(last, on=KEY, how="left")
     joined["epochs"] = joined["epochs"].fillna(0).astype("int64")

@@ -157,6 +157,8 @@ def streamed(trial: Trial) -> Iterator[EpochResult]:
     shift += number(trial.task.get("name"), trial.task.get("classes")) + number(trial.method)
     for epoch in range(1, 4):
         score = float(Streams.of(trial).numpy("initialisation", epoch).random()) / 4 + (shift % 1) * 3 / 4
+        # A multiple of 2^-12, so that one minus the score and differences of scores are exact.
+        score = round(score * 4096) / 4096
         yield EpochResult(epoch, {trial.metric: score, "loss": 1 - score})
 
 
@@ -165,3 +167,10 @@ def streamed_error(trial: Trial) -> Iterator[EpochResult]:
     for result in streamed(trial):
         error = 1 - result.measures[trial.metric]
         yield EpochResult(result.epoch, {trial.metric: error, "loss": error})
+
+
+def partly_failing(trial: Trial) -> Iterator[EpochResult]:
+    """`streamed`, but the second arm fails on every third configuration."""
+    if trial.arm == "second" and trial.configuration % 3 == 0:
+        raise ValueError("a fault on purpose")
+    yield from streamed(trial)
