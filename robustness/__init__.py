@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robustness import bnn, callbacks, testing
+    from robustness.api.importing import from_dataframe
     from robustness.api.result import Result
     from robustness.api.spaces import log, uniform
     from robustness.api.sweep import sweep
@@ -37,6 +38,7 @@ _MODULE_OF = {
     "TaskData": "robustness.tasks.data",
     "Trainable": "robustness.trainables.trainable",
     "Trial": "robustness.trial",
+    "from_dataframe": "robustness.api.importing",
     "load_study": "robustness.study.loading",
     "log": "robustness.api.spaces",
     "open_store": "robustness.store",
@@ -61,6 +63,7 @@ __all__ = [
     "__version__",
     "bnn",
     "callbacks",
+    "from_dataframe",
     "load_study",
     "log",
     "open_store",

@@ -52,7 +52,7 @@ def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
         select(studies.c.id, studies.c.hash, studies.c.document).where(studies.c.name == study.name)
     ).one_or_none()
     if stored is None:
-        row = _insert(connection, study, document)
+        row = insert_study(connection, study, document)
     else:
         row = stored.id
         if stored.hash != study.hash:
@@ -70,7 +70,8 @@ def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
     add_trials(connection, row, study.name, plan.trials, first=0)
 
 
-def _insert(connection: Connection, study: StudyLike, document: Mapping[str, Any]) -> int:
+def insert_study(connection: Connection, study: StudyLike, document: Mapping[str, Any]) -> int:
+    """Add the row of a study and return its number."""
     row = connection.scalar(
         insert(studies)
         .values(

@@ -245,6 +245,12 @@ class StudyStore:
         head = {"study": self.name, "created": self._created}
         return Writer(self._database, self._row, head, self._fence, **{"spill": self.spill, **options})
 
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Connection, int]]:
+        """A transaction that only reads, and the study's row."""
+        with self._database.read() as connection:
+            yield connection, self._row
+
     @property
     def url(self) -> URL:
         """The URL of the store including its password: not for messages."""
