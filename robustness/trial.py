@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from robustness.goal import GoalName
+
 DEFAULT_TRAINABLE = "classification"
 """The trainable of a study that names none."""
 
@@ -73,7 +75,7 @@ class Trial:
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     metric: str = "validation_auc"
-    """The measure that the study judges an epoch by; higher is better."""
+    """The measure that the study judges an epoch by."""
     trainable: str = DEFAULT_TRAINABLE
     checkpoint: str | None = None
     """A file for the trainable's state between epochs; training resumes from it if it exists."""
@@ -82,6 +84,8 @@ class Trial:
     """The run of the arm's search, from 0: the trial's own, or the one whose configuration the final model has."""
     records_start: bool = False
     """Whether the untrained network is evaluated, too, as epoch 0: where the study judges a trial by its gain."""
+    goal: GoalName = "maximize"
+    """Whether the metric is maximised or minimised."""
 
     @property
     def key(self) -> TrialKey:

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(printable_json(plan.as_json(), indent=2))
         return DONE
     _print_counts(study, plan)
-    if len(study.arms) > 1:
+    if len(study.arms) > 1 and study.outcomes.primary is not None:
         discordance = DISCORDANCE if arguments.discordance is None else arguments.discordance
         line = sample_size_line(
             len(plan.configurations), study.outcomes.primary, arguments.difference, discordance, len(study.compared)

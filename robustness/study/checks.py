@@ -19,13 +19,12 @@ def check_study(study: Study, check_data: bool) -> Study:
     _check_winners(study)
     _check_stop(study)
     trainable = find_trainable(study.trainable)
-    start_rule = study.outcomes.learned_nothing.no_better_than_start is not None
-    if start_rule and not (trainable.untrained and trainable.records_start):
+    if study.outcomes.records_start and not (trainable.untrained and trainable.records_start):
         raise StudyFileError(
             f"outcomes.learned_nothing.no_better_than_start: needs predictions of untrained networks for each example, "
             f"which the trainable {study.trainable!r} does not provide; set {{below: number}}"
         )
-    if study.outcomes.learned_nothing.below is None and trainable.untrained is None:
+    if study.outcomes.measures_chance and trainable.untrained is None:
         raise StudyFileError(
             f"outcomes.learned_nothing: the chance level of the trainable {study.trainable!r} is unknown; "
             "set {below: number}"
@@ -77,7 +76,7 @@ def _check_search(study: Study) -> None:
         for label in overrides:
             if label not in labels:
                 raise StudyFileError(f"search.{key}.{label}: {unknown_name('arm', label, labels)}")
-    if study.outcomes.learned_nothing.below is None:
+    if study.outcomes.measures_chance:
         raise StudyFileError(
             "outcomes.learned_nothing: thresholds from untrained networks or guessing are only for sweeps; "
             "a study with `search` needs {below: number}"
@@ -141,6 +140,8 @@ def _check_stop(study: Study) -> None:
     stop = study.stop
     if stop is None:
         return
+    if study.outcomes.primary is None:
+        raise StudyFileError("stop: compares fractions of outcomes, for which outcomes needs thresholds")
     labels = [arm.label for arm in study.arms]
     if len(labels) < 2:
         raise StudyFileError("stop: needs two arms, whose difference it tests, but the study has one")

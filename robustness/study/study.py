@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from robustness.metrics import OBJECTIVES
+from robustness.goal import Goal
+from robustness.metrics import OBJECTIVES, objective_goal
 from robustness.plugins import find_trainable
 from robustness.space.space import Space
 from robustness.study.arms import Arm, compared_arms
@@ -61,6 +62,20 @@ class Study:
         """The measure that a search optimises."""
         name = self.search.objective if self.search is not None else None
         return self.outcomes.metric if name is None else OBJECTIVES[name]
+
+    @property
+    def objective_goal(self) -> Goal:
+        """Whether a search maximises or minimises it."""
+        return objective_goal(None if self.search is None else self.search.objective, self.outcomes.direction)
+
+    def judged_by_objective(self) -> Study:
+        """The study as its search and its final models judge a trial: by the objective, at the best epoch."""
+        goal = self.objective_goal
+        update: dict[str, Any] = {"metric": self.objective, "epoch": "best", "goal": goal.name}
+        if goal != self.outcomes.direction:
+            # The thresholds are about the other metric.
+            update |= {"learned_nothing": None, "good": None, "primary": None}
+        return replace(self, outcomes=self.outcomes.model_copy(update=update))
 
     @property
     def searches(self) -> int:

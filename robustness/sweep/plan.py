@@ -91,7 +91,8 @@ def make_plan(study: Study) -> Plan:
             training=study.training,
             metric=study.outcomes.metric,
             trainable=study.trainable,
-            records_start=study.outcomes.learned_nothing.no_better_than_start is not None,
+            records_start=study.outcomes.records_start,
+            goal=study.outcomes.goal,
         )
         for number, configuration, replicate in _order(configurations, sampling.replicates, study.stop is not None)
         for arm in study.arms

@@ -55,6 +55,7 @@ class Recorder:
         """How many trials have ended since the recorder was made."""
         self._metric = study.outcomes.metric
         self._rule = study.outcomes.epoch
+        self._goal = study.outcomes.direction
         self._judge = judge
         self._folder = folder
         self._watcher = watcher
@@ -78,7 +79,7 @@ class Recorder:
 
     def ended(self, key: TrialKey, ending: Ending) -> None:
         epochs = self._decisive.pop(key, [])
-        metric, number = judged_epoch(epochs, self._metric, self._rule, ending.status)
+        metric, number = judged_epoch(epochs, self._metric, self._rule, ending.status, self._goal)
         self._store().ended(key, ending.status, metric, number, ending.error, ending.seconds)
         self.ended_here += 1
         outcome = self._judge.outcome(key, ending.status, metric)
@@ -104,7 +105,7 @@ class Recorder:
 
     def _keep_decisive(self, epochs: list[EpochResult]) -> list[EpochResult]:
         """Return the epochs by which a trial may be judged, so that a long trial does not fill the driver's memory."""
-        numbers = {judged_epoch(epochs, self._metric, rule, "finished")[1] for rule in SUMMARIES}
+        numbers = {judged_epoch(epochs, self._metric, rule, "finished", self._goal)[1] for rule in SUMMARIES}
         return [epoch for epoch in epochs if epoch.epoch in numbers]
 
     def _store(self) -> Writer:
