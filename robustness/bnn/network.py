@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -91,6 +91,16 @@ class Draws:
     def samples(self) -> int:
         return len(self.weights[0])
 
+    def to(self, dtype: torch.dtype) -> Draws:
+        """The same draws for a forward pass in `dtype`; jointly drawn layers are converted by a single operation."""
+        if self.weights[0].dtype == dtype:
+            return self
+        if self.joined is None:
+            return replace(self, weights=tuple(each.to(dtype) for each in self.weights))
+        joined = self.joined.to(dtype)
+        sizes = [each.shape[1] for each in self.weights]
+        return replace(self, weights=torch.split(joined, sizes, dim=1), joined=joined)
+
 
 class Network(nn.Module):
     """A network with a given blueprint; `means` and `sample` draw its weights, `logits` applies them."""
@@ -166,7 +176,11 @@ class Network(nn.Module):
         return self._draws(drawn.weights, dropout, drawn.entropy, cross_entropy)
 
     def logits(self, images: Tensor, draws: Draws, head: int = 0) -> Tensor:
-        """Logits [samples, batch, classes] of images [batch, channels, height, width] or vectors [batch, features]."""
+        """Logits [samples, batch, classes] of images [batch, channels, height, width] or vectors [batch, features].
+
+        Layers compute in the dtype of the images.
+        """
+        draws = draws.to(images.dtype)
         x: list[Tensor] = [images]
         layers = iter(zip(self._layers(), self._parts(draws), strict=True))
         for place, step in enumerate(self.blueprint):

@@ -19,6 +19,7 @@ from robustness.execution.resources import check_machine
 from robustness.guards.printable import printable
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
+from robustness.sweep.settling import settled
 from robustness.trial import NO_RESULT, PENDING, Status
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def check_start(arguments: argparse.Namespace, study: Study) -> None:
     else:
         refuse_open_mode()
         check_machine(Share(resources.cpu, gpu, resources.memory or 0.0))
+    settled(study, None)
 
 
 def make_executor(arguments: argparse.Namespace, workers: int | None = None) -> Executor:

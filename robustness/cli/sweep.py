@@ -23,6 +23,7 @@ from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE
 from robustness.sweep.plan import Plan, make_plan
 from robustness.sweep.progress import SweepProgress
+from robustness.sweep.settling import settled
 from robustness.sweep.stopping import STOPPED_NOTE
 from robustness.sweep.sweep import read_keys, sweep, terms_of
 from robustness.sweep.untrained import covers, untrained_note
@@ -48,6 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
     plan = make_plan(study)
     only = read_keys(arguments.only, plan)
     with interruptible() as interruption, open_store(arguments.store) as store:
+        chosen = settled(study, store, here=not arguments.ray_address)
+        if chosen != study:
+            study, plan = chosen, make_plan(chosen)
         registered = store.register(study, plan)
         if only and arguments.inline:
             ended = set(only) - set(registered.pending())

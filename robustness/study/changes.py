@@ -54,10 +54,20 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def _deciding(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that affect results, with the arms by label because their order does not matter."""
+    """Return the keys that affect results, in today's names, with the arms by label because their order is free."""
     kept = {key: value for key, value in document.items() if key not in NOT_DECISIVE}
     kept["arms"] = {arm["label"]: arm for arm in document.get("arms", [])}
+    if "training" in kept:
+        kept["training"] = present_training(kept["training"])
     return kept
+
+
+def present_training(training: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored `training` section in today's keys: `mixed_precision` became `precision`."""
+    present = dict(training)
+    if present.pop("mixed_precision", False):
+        present["precision"] = "bfloat16"
+    return present
 
 
 _ABSENT = object()

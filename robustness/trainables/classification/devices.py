@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from robustness.trainables.precision import Precision, has_bfloat16, refuse_emulation
+
 
 def to_device(tensor: Tensor, device: torch.device) -> Tensor:
     """Copy a CPU tensor to the device; to a GPU from pinned memory, without blocking the CPU."""
@@ -18,3 +20,11 @@ def pick_device(name: str) -> torch.device:
     if name != "auto":
         return torch.device(name)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def forward_dtype(precision: Precision, device: torch.device) -> torch.dtype:
+    """Return what forward passes on a device compute in; raises if the device would emulate it."""
+    gpu = device.type == "cuda"
+    refuse_emulation(precision, gpu)
+    bfloat16 = precision == "bfloat16" or (precision == "auto" and has_bfloat16(gpu))
+    return torch.bfloat16 if bfloat16 else torch.float32

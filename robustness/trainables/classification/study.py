@@ -28,6 +28,10 @@ from robustness.tasks import check_task, is_task, task_image_size, task_names
 from robustness.trainables.classification.options import TrainingOptions, read_training
 from robustness.trainables.hyperparameters import always_given, check_hyperparameters
 from robustness.trainables.models import MODELS, check_model
+from robustness.trainables.precision import refuse_emulation, settled_training
+
+LATER: Mapping[str, Any] = {"precision": "float32"}
+"""Options that were added after the first studies, with their defaults."""
 
 
 def check(study: Study, check_data: bool = True) -> Study:
@@ -46,9 +50,25 @@ def check(study: Study, check_data: bool = True) -> Study:
     _check_task_and_model(study, check_data)
     for arm in study.arms:
         _check_arm(arm, study.space_of(arm.label))
-    # Omitted where it is off, so that studies registered before this option existed keep their hash.
-    omitted = None if training.mixed_precision else {"mixed_precision"}
-    return replace(study, training=training.model_dump(mode="json", exclude=omitted))
+    return replace(study, training=written(training))
+
+
+def written(training: TrainingOptions) -> dict[str, Any]:
+    """Return training options as a study keeps them.
+
+    Later options are omitted at their defaults, so that studies registered before they existed keep their hash.
+    """
+    values = training.model_dump(mode="json")
+    return {key: value for key, value in values.items() if key not in LATER or value != LATER[key]}
+
+
+def settle(study: Study, registered: Mapping[str, Any] | None, here: bool) -> Study:
+    """Return the study with a precision that is no longer `auto`; raises if this machine would emulate it."""
+    gpu = study.resources.gpu != 0 and study.training["device"] != "cpu"
+    settled = settled_training(study.training, None if registered is None else registered.get("training", {}), gpu)
+    if here:
+        refuse_emulation(settled.get("precision", "float32"), gpu)
+    return replace(study, training=settled)
 
 
 def _check_name(section: str, options: Mapping[str, Any]) -> None:

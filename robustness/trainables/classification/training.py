@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from robustness.bnn.elbo import Loss, negative_elbo, nll_of_draws
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.posteriors import GaussianPosterior
-from robustness.bnn.precision import forward_precision
 from robustness.errors import Diverged
 from robustness.goal import find_goal
 from robustness.methods import find_method, read_method_options
@@ -24,7 +23,7 @@ from robustness.streams import Streams
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.checkpoints import epochs_of
-from robustness.trainables.classification.devices import pick_device, to_device
+from robustness.trainables.classification.devices import forward_dtype, pick_device, to_device
 from robustness.trainables.classification.evaluation import predict
 from robustness.trainables.classification.gradient_noise import gradient_sd
 from robustness.trainables.classification.noise import StreamNoise
@@ -60,6 +59,8 @@ class Run:
     optimizer: JoinedOptimizer
     schedule: Schedule
     kl_weight: float
+    dtype: torch.dtype
+    """What forward passes compute in."""
     epochs: list[EpochResult] = field(default_factory=list)
 
     @staticmethod
@@ -83,6 +84,7 @@ class Run:
             optimizer=make_optimizer(ensemble, trial.hyperparameters),
             schedule=method.schedule(options, method_options),
             kl_weight=method.kl_weight(options, method_options),
+            dtype=forward_dtype(options.precision, device),
         )
 
     @property
@@ -180,8 +182,9 @@ class Run:
             samples = int(self.trial.hyperparameters.get("variational_samples", 1))
             draws = self.ensemble.sample(samples, StreamNoise(self.streams, (epoch, step), device=images.device))
         losses, logits = [], []
+        images = images.to(self.dtype)
         for network, draw in zip(self.ensemble.members, draws, strict=True):
-            data, predicted = nll_of_draws(network, draw, images, labels, self.options.mixed_precision)
+            data, predicted = nll_of_draws(network, draw, images, labels)
             logits.append(predicted)
             if pretraining:
                 losses.append(Loss(data, data, torch.zeros_like(data), torch.zeros_like(data)))
@@ -205,14 +208,14 @@ class Run:
     def evaluate(self, epoch: int, purpose: Literal["evaluation", "diagnostics"] = "evaluation") -> dict[str, float]:
         """Return AUC, accuracy, NLL and calibration error on the validation set."""
         device = self.validation_set.device
-        with forward_precision(device, self.options.mixed_precision):
-            probabilities = predict(
-                self.ensemble,
-                self.validation_set,
-                self.options.evaluation_samples,
-                lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, device),
-                self.options.evaluation_batch_size,
-            )
+        probabilities = predict(
+            self.ensemble,
+            self.validation_set,
+            self.options.evaluation_samples,
+            lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, device),
+            self.options.evaluation_batch_size,
+            self.dtype,
+        )
         return scores(self.validation_set.labels.cpu().numpy(), probabilities)
 
     def sigma_quantiles(self) -> dict[str, float]:
