@@ -23,6 +23,9 @@ class TrainingOptions(BaseModel):
     """Initial epochs that train only the means, on the NLL; they never count towards an outcome."""
     evaluation_samples: int = Field(default=16, ge=1)
     """Draws of the weights that the predictive mean on the validation set averages."""
+    evaluate_every: int = Field(default=1, ge=1)
+    """Epochs between evaluations on the validation set; the last epoch is always evaluated. Evaluated epochs have the
+    same results whatever its value; the others have none of the validation set, so the best epoch is one of fewer."""
     evaluation_batch_size: int = Field(default=256, ge=1)
     """Images evaluated at a time; affects results only by rounding."""
     kl_weight: float = Field(default=1.0, ge=0)

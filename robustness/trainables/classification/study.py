@@ -30,7 +30,7 @@ from robustness.trainables.hyperparameters import always_given, check_hyperparam
 from robustness.trainables.models import MODELS, check_model
 from robustness.trainables.precision import refuse_emulation, settled_training
 
-LATER: Mapping[str, Any] = {"precision": "float32"}
+LATER: Mapping[str, Any] = {"precision": "float32", "evaluate_every": 1}
 """Options that were added after the first studies, with their defaults."""
 
 

@@ -37,6 +37,9 @@ STEPS_BETWEEN_CHECKS = 50
 DIAGNOSTIC_BATCH = 64
 """The gradient noise is measured on this many training images, always the first ones."""
 
+MOST_KEPT_BYTES = 2**27
+"""Validation images of up to this size stay prepared between epochs."""
+
 
 def train(trial: Trial) -> Iterator[EpochResult]:
     """Train a trial; an epoch whose loss is not finite raises `Diverged` after all earlier epochs were yielded.
@@ -62,6 +65,7 @@ class Run:
     dtype: torch.dtype
     """What forward passes compute in."""
     epochs: list[EpochResult] = field(default_factory=list)
+    kept_batches: Sequence[Tensor] | None = None
 
     @staticmethod
     def start(trial: Trial) -> Run:
@@ -99,12 +103,17 @@ class Run:
         """Whether all epochs are done or the metric has not improved within the method's patience."""
         if self.trained >= self.options.epochs:
             return True
-        goal, name = find_goal(self.trial.goal), self.trial.metric
-        counted = [e.measures.get(name, float("nan")) for e in self.epochs if not e.pretraining]
-        patience = self.schedule.patience
-        if patience is None or len(counted) <= patience:
+        goal, name, patience = find_goal(self.trial.goal), self.trial.metric, self.schedule.patience
+        if patience is None or not self.is_evaluated(self.trained):
             return False
-        return not goal.better(goal.best(counted[-patience:]), goal.best(counted[:-patience]))
+        counted = [e for e in self.epochs if not e.pretraining and self.is_evaluated(e.epoch)]
+        recent = [e.measures.get(name, float("nan")) for e in counted if e.epoch > self.trained - patience]
+        before = [e.measures.get(name, float("nan")) for e in counted if e.epoch <= self.trained - patience]
+        return bool(before) and not goal.better(goal.best(recent), goal.best(before))
+
+    def is_evaluated(self, epoch: int) -> bool:
+        """Whether an epoch ends with an evaluation on the validation set."""
+        return epoch % self.options.evaluate_every == 0 or epoch == self.options.epochs
 
     @property
     def trained(self) -> int:
@@ -127,9 +136,10 @@ class Run:
         pretraining = epoch <= self.schedule.pretrain_epochs
         set_learning_rate(self.optimizer, self.trial.hyperparameters, epoch)
         measures = self.train_epoch(epoch, pretraining)
-        measures |= {f"validation_{name}": value for name, value in self.evaluate(epoch).items()}
-        if not np.isfinite(measures["validation_nll"]):
-            raise Diverged(epoch, self.steps)
+        if self.is_evaluated(epoch):
+            measures |= {f"validation_{name}": value for name, value in self.evaluate(epoch).items()}
+            if not np.isfinite(measures["validation_nll"]):
+                raise Diverged(epoch, self.steps)
         measures |= self.sigma_quantiles()
         if epoch == 1:
             measures["steps_per_epoch"] = float(self.steps)
@@ -210,13 +220,20 @@ class Run:
         device = self.validation_set.device
         probabilities = predict(
             self.ensemble,
-            self.validation_set,
+            self.validation_batches(),
             self.options.evaluation_samples,
             lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, device),
-            self.options.evaluation_batch_size,
-            self.dtype,
         )
         return scores(self.validation_set.labels.cpu().numpy(), probabilities)
+
+    def validation_batches(self) -> Sequence[Tensor]:
+        """The validation images, normalised; prepared once per trial if they take little memory."""
+        if self.kept_batches is None:
+            batches = self.validation_set.batches(self.options.evaluation_batch_size, self.dtype)
+            if sum(batch.nbytes for batch in batches) > MOST_KEPT_BYTES:
+                return batches
+            self.kept_batches = batches
+        return self.kept_batches
 
     def sigma_quantiles(self) -> dict[str, float]:
         """Return the 5, 50 and 95 % quantiles of the scales of all weights; empty for networks without scales."""
@@ -225,9 +242,10 @@ class Run:
             scales = [p.scale() for p in posteriors if isinstance(p, GaussianPosterior)]
             if not scales:
                 return {}
-            ordered = torch.cat(scales).sort().values
-        points = {"sigma_low": 0.05, "sigma_median": 0.5, "sigma_high": 0.95}
-        return {name: float(ordered[round(q * (len(ordered) - 1))]) for name, q in points.items()}
+            joined = torch.cat(scales)
+            points = {"sigma_low": 0.05, "sigma_median": 0.5, "sigma_high": 0.95}
+            ranks = {name: round(q * (len(joined) - 1)) + 1 for name, q in points.items()}
+            return {name: float(joined.kthvalue(rank).values) for name, rank in ranks.items()}
 
     def gradient_noise(self, epoch: int) -> float:
         """Return the NLL gradient's standard deviation over draws of the weights, on one batch without augmentation."""

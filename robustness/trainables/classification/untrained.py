@@ -74,17 +74,16 @@ def _evaluations(trial: Trial, stream: int) -> list[NDArray[Any]]:
     streams = Streams(trial.seed, stream, NO_REPLICATE)
     ensemble = build_ensemble(trial, options, data.channels, data.classes, streams).to(device)
     pictures = _validation_set(json.dumps(dict(trial.task), sort_keys=True, default=str), str(device))
+    batches = pictures.batches(options.evaluation_batch_size, forward_dtype(options.precision, device))
     evaluations = []
     for evaluation in range(EVALUATIONS if ensemble.random else 1):
         probabilities = predict(
             ensemble,
-            pictures,
+            batches,
             options.evaluation_samples,
             lambda sample, evaluation=evaluation: StreamNoise(  # type: ignore[misc]
                 streams, (evaluation, sample), "evaluation", device
             ),
-            options.evaluation_batch_size,
-            forward_dtype(options.precision, device),
         )
         evaluations.append(predictive_mean(probabilities))
     # Without noise every evaluation is the same.
