@@ -381,14 +381,19 @@ class StudyFile(Section):
     your own code, which then defines `task`, `model` and `training`."""
     task: dict[str, Any] | None = None
     """The data: `{name: synthetic_fundus, image_size: 32, ...}`."""
+    tasks: list[dict[str, Any]] | None = Field(default=None, min_length=1)
+    """Several tasks in place of `task`: every configuration, arm and replicate is trained on each. A task has a `name`,
+    and a `label` if another has the same name. Further tasks may be added later."""
     model: dict[str, Any] | None = None
     """The network: `{name: vgg_small, base_channels: 16, ...}`."""
     arms: list[str | dict[str, Any]] = Field(min_length=1)
-    """The methods to compare: names, or mappings such as `{name: label, method: mfvi, initial_rho: -6}`."""
+    """The methods to compare: names, or mappings such as `{name: label, method: mfvi, initial_rho: -6}`. An arm may
+    have its own `space`, whose options are drawn beside the study's, and `training` and `model`: what differs there."""
     compare_with: str | None = None
     """The arm that every other arm is compared with, instead of all pairs of arms; does not affect trials."""
-    space: str | dict[str, Any]
-    """The search space: the name of a bundled space, a path ending in .yaml, or the space itself."""
+    space: str | dict[str, Any] | None = None
+    """The search space that all arms share: the name of a bundled space, a path ending in .yaml, or the space itself.
+    Without it, every arm has its own, and arms are compared without pairs."""
     sampling: Sampling
     training: dict[str, Any] | None = None
     """How a trial is trained: `{epochs: 12, ...}`."""

@@ -31,8 +31,9 @@ from robustness.trial import COUNTED, EpochResult, Status
 Outcome: TypeAlias = Literal["learned_nothing", "between", "good"]
 End: TypeAlias = Literal["value", "low", "high"]
 """A threshold's value, or an end of its stated error."""
+Summary: TypeAlias = Literal["best", "last"]
 
-SUMMARIES = ("best", "last")
+SUMMARIES: tuple[Summary, Summary] = ("best", "last")
 """The epochs at which a trial can be judged."""
 
 UNTRAINED_NOTE = "untrained"

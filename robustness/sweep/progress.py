@@ -177,8 +177,8 @@ class SweepProgress(Progress):
     def pairs(self) -> tuple[int, int]:
         """How many pairs have ended, and how many are planned."""
         planned = {key: status for key, status in self.states.items() if not self._of_winner(key)}
-        unfinished = {(key.configuration, key.replicate) for key, status in planned.items() if status not in ENDED}
-        every = {(key.configuration, key.replicate) for key in planned}
+        unfinished = {key._replace(arm="") for key, status in planned.items() if status not in ENDED}
+        every = {key._replace(arm="") for key in planned}
         return len(every) - len(unfinished), len(every)
 
     def winners_trials(self) -> tuple[int, int]:

@@ -116,14 +116,15 @@ class Recorder:
 
 def checkpoint_folder(study: Study, store: StudyStore) -> Path | None:
     """The folder for checkpoints, next to the store's file; None if the study saves none."""
-    if not study.training.get("checkpoint_every"):
+    if not any(study.training_of(arm.label).get("checkpoint_every") for arm in study.arms):
         return None
     return store.spill.resolve().with_name(f"{file_name(study.name)}.checkpoints")
 
 
 def checkpoint_of(key: TrialKey, folder: Path) -> Path:
     """The checkpoint file of a trial."""
-    return folder / f"{key.configuration}-{file_name(key.arm)}-{key.replicate}.pt"
+    task = f"-{file_name(key.task)}" if key.task else ""
+    return folder / f"{key.configuration}-{file_name(key.arm)}-{key.replicate}{task}.pt"
 
 
 def with_checkpoint(trial: Trial, folder: Path | None) -> Trial:

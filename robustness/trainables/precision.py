@@ -28,19 +28,15 @@ def cpu_features() -> tuple[str, ...]:
 def settled_training(training: Mapping[str, Any], registered: Mapping[str, Any] | None, gpu: bool) -> dict[str, Any]:
     """Return a `training` section whose precision is no longer `auto`.
 
-    It is that of the registered study, if there is one, else bfloat16 where the device computes in it. `gpu` tells
+    It is that of the registered section, if there is one, else bfloat16 where the device computes in it. `gpu` tells
     whether trials train on a GPU of this machine.
     """
-    settled = dict(training)
+    settled = present_training(training)
     if settled.get("precision") != "auto":
         return settled
-    del settled["precision"]
     if registered is not None:
-        precision = present_training(registered).get("precision", "float32")
-    else:
-        precision = "bfloat16" if has_bfloat16(gpu) else "float32"
-    # float32 is omitted, as in studies from before this option existed.
-    return settled if precision == "float32" else {**settled, "precision": precision}
+        return settled | {"precision": present_training(registered).get("precision", "float32")}
+    return settled | {"precision": "bfloat16" if has_bfloat16(gpu) else "float32"}
 
 
 def has_bfloat16(gpu: bool) -> bool:

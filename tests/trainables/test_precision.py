@@ -143,6 +143,18 @@ def test_auto_is_bfloat16_only_where_the_processor_has_it(
     assert study.document()["training"].get("precision") == came_to
 
 
+@pytest.mark.parametrize(("information", "came_to"), [(PLAIN, "float32"), (BFLOAT16, "bfloat16")])
+def test_an_arm_may_have_its_own_precision(information: str, came_to: str, processor: Processor) -> None:
+    processor.has(information)
+    arms = "arms=[mfvi, {name: low, method: mfvi, training: {precision: auto}}]"
+    study = settled(load_study("quickstart", [arms]), None)
+    assert [trial.training.get("precision", "float32") for trial in make_plan(study).trials[:2]] == ["float32", came_to]
+    assert settled(load_study("quickstart", [arms]), None).document() == study.document()
+    processor.has(PLAIN)
+    with pytest.raises(StudyFileError, match=r"the arm 'low': training\.precision: is bfloat16"):
+        settled(load_study("quickstart", [arms.replace("auto", "bfloat16")]), None)
+
+
 @pytest.mark.parametrize(("first", "then"), [(BFLOAT16, BFLOAT16), (PLAIN, BFLOAT16)])
 def test_a_registered_study_keeps_what_auto_came_to(
     first: str, then: str, processor: Processor, tmp_path: Path

@@ -35,7 +35,7 @@ FORMAT = 2
 _FOREIGN = "not a model or checkpoint written by robustness"
 _NOT_DECISIVE = ("checkpoint", "stage", "run")
 """Fields of a trial that do not change its numbers."""
-_LATER: Mapping[str, Any] = {"records_start": False, "goal": "maximize"}
+_LATER: Mapping[str, Any] = {"records_start": False, "goal": "maximize", "task_label": "", "own": ()}
 """Later fields, omitted at their defaults: checkpoints from before they existed still belong to their trials."""
 
 
@@ -200,6 +200,6 @@ def _is_same_trial(stored: object, trial: Trial) -> bool:
 def _identity(values: Mapping[str, Any]) -> str:
     decisive = {name: value for name, value in values.items() if name not in _NOT_DECISIVE}
     for name, usual in _LATER.items():
-        if decisive.get(name, usual) == usual:
+        if not decisive.get(name) or decisive[name] == usual:
             decisive.pop(name, None)
     return json.dumps(decisive, sort_keys=True, default=str)

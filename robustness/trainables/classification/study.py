@@ -54,21 +54,37 @@ def check(study: Study, check_data: bool = True) -> Study:
 
 
 def written(training: TrainingOptions) -> dict[str, Any]:
-    """Return training options as a study keeps them.
-
-    Later options are omitted at their defaults, so that studies registered before they existed keep their hash.
-    """
-    values = training.model_dump(mode="json")
-    return {key: value for key, value in values.items() if key not in LATER or value != LATER[key]}
+    """Return training options as a study keeps them."""
+    return _without_defaults(training.model_dump(mode="json"))
 
 
 def settle(study: Study, registered: Mapping[str, Any] | None, here: bool) -> Study:
-    """Return the study with a precision that is no longer `auto`; raises if this machine would emulate it."""
+    """Return the study with precisions that are no longer `auto`; raises if this machine would emulate one."""
     gpu = study.resources.gpu != 0 and study.training["device"] != "cpu"
-    settled = settled_training(study.training, None if registered is None else registered.get("training", {}), gpu)
-    if here:
-        refuse_emulation(settled.get("precision", "float32"), gpu)
-    return replace(study, training=settled)
+    stored = None if registered is None else registered.get("training", {})
+    known = {} if registered is None else {arm["label"]: arm for arm in registered.get("arms", [])}
+    settled = replace(
+        study,
+        training=_without_defaults(settled_training(study.training, stored, gpu)),
+        arms=tuple(
+            replace(
+                arm,
+                training=settled_training(
+                    arm.training, known[arm.label].get("training", {}) if arm.label in known else None, gpu
+                ),
+            )
+            for arm in study.arms
+        ),
+    )
+    for arm in settled.arms if here else ():
+        key = "training" if "precision" not in arm.training else f"the arm {arm.label!r}: training"
+        refuse_emulation(settled.training_of(arm.label).get("precision", "float32"), gpu, f"{key}.precision")
+    return settled
+
+
+def _without_defaults(training: Mapping[str, Any]) -> dict[str, Any]:
+    """Omit later options at their defaults, so that studies registered before they existed keep their hash."""
+    return {key: value for key, value in training.items() if key not in LATER or value != LATER[key]}
 
 
 def _check_name(section: str, options: Mapping[str, Any]) -> None:
