@@ -171,7 +171,8 @@ class Network(nn.Module):
         if not self.variational:
             return self._draws(self._all_means().expand(samples, -1), dropout)
         joint = self._joint()
-        drawn = joint.draw(samples, noise, self._all_means(), self._all_rhos())
+        mean, rho = self._all_parameters()
+        drawn = joint.draw(samples, noise, mean, rho)
         cross_entropy = None if joint.prior is None else drawn.cross_entropy
         return self._draws(drawn.weights, dropout, drawn.entropy, cross_entropy)
 
@@ -225,9 +226,13 @@ class Network(nn.Module):
         """Means of all layers, [D]."""
         return self._vectors[0].value if self._joined() else torch.cat([each.mean for each in self.posteriors()])
 
-    def _all_rhos(self) -> Tensor:
-        """Rhos of all layers, [D]."""
-        return self._vectors[1].value if self._joined() else torch.cat([each.rho for each in self.posteriors()])  # type: ignore[misc]
+    def _all_parameters(self) -> tuple[Tensor, Tensor]:
+        """Means and rhos of all layers, each [D]."""
+        if self._joined():
+            return self._vectors[0].value, self._vectors[1].value
+        posteriors = self.posteriors()
+        rhos = [each.rho for each in posteriors if isinstance(each, GaussianPosterior)]
+        return torch.cat([each.mean for each in posteriors]), torch.cat(rhos)
 
     def _joint(self) -> Joint:
         """All layers jointly, rebuilt when a prior is replaced or the network moves to another device."""

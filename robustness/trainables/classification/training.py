@@ -205,8 +205,7 @@ class Run:
         # Members share no parameters, so the gradient of the sum is each member's own gradient.
         sum_of([loss.total for loss in losses]).backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        mean = Loss(*(sum_of(part).detach() / len(losses) for part in zip(*map(_terms, losses), strict=True)))
-        return mean, torch.cat(logits).softmax(-1).mean(0)
+        return mean_of(losses), torch.cat(logits).softmax(-1).mean(0)
 
     def check_finite(self, terms: list[Tensor], epoch: int) -> None:
         """Raise `Diverged` at the first step since the last check whose loss is not finite."""
@@ -267,6 +266,13 @@ def build_ensemble(
     method_options = read_method_options(trial.method, trial.method_options)
     setting = Setting(shape, trial.hyperparameters, method_options, options, streams or Streams.of(trial))
     return Ensemble(find_method(trial.method).members(setting))
+
+
+def mean_of(losses: Sequence[Loss]) -> Loss:
+    """Return the detached mean of the members' losses."""
+    if len(losses) == 1:
+        return Loss(*(term.detach() for term in _terms(losses[0])))
+    return Loss(*(sum_of(part).detach() / len(losses) for part in zip(*map(_terms, losses), strict=True)))
 
 
 def _terms(loss: Loss) -> tuple[Tensor, Tensor, Tensor, Tensor]:
