@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 from torch import Tensor
 
@@ -20,6 +22,14 @@ def pick_device(name: str) -> torch.device:
     if name != "auto":
         return torch.device(name)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def set_determinism(deterministic: bool) -> None:
+    """Refuse operations whose results may differ between runs, or allow them."""
+    if deterministic:
+        # Without a fixed workspace cuBLAS is not deterministic, and torch refuses its matrix products.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(deterministic)
 
 
 def forward_dtype(precision: Precision, device: torch.device) -> torch.dtype:
