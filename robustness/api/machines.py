@@ -10,6 +10,7 @@ from robustness.execution.inline import InlineExecutor
 from robustness.execution.protocol import Executor, Share
 from robustness.execution.resources import check_machine
 from robustness.study.study import Study
+from robustness.sweep.settling import settled
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Machines:
         else:
             refuse_open_mode()
             check_machine(Share(resources.cpu, gpu, resources.memory or 0.0))
+        settled(study, None)
 
     def executor(self, warn: Callable[[str], None], workers: int | None = None) -> Executor:
         """Return the executor; `workers` is how many trials run at once unless the user has set it."""

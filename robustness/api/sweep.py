@@ -17,7 +17,7 @@ from robustness.api.function_study import check_unchanged, function_study, save_
 from robustness.api.machines import Machines
 from robustness.api.progress_lines import ProgressLines, tell
 from robustness.api.result import Result
-from robustness.api.sweeping import Listener, run_sweep
+from robustness.api.sweeping import Listener, register, run_sweep
 from robustness.errors import StudyFileError
 from robustness.plugins import functions_provided
 from robustness.store import open_store
@@ -83,7 +83,7 @@ def _run(
     with open_store(store) as opened:
         if functions is not None and study.name in opened.names():
             check_unchanged(functions, opened.study(study.name), accept_changes)
-        registered = opened.register(study, plan)
+        study, plan, registered = register(study, plan, opened, machines)
         with registered.lock():
             if functions is not None:
                 save_fingerprints(functions, registered)

@@ -6,14 +6,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
+from robustness.api.machines import Machines
 from robustness.api.progress_lines import ProgressLines
 from robustness.execution.protocol import Executor, StartInterrupted, never
+from robustness.store.store import Store
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
 from robustness.sweep.outcomes import UNTRAINED_NOTE
-from robustness.sweep.plan import Plan
+from robustness.sweep.plan import Plan, make_plan
 from robustness.sweep.progress import SweepProgress
 from robustness.sweep.recording import SweepWatcher
+from robustness.sweep.settling import settled
 from robustness.sweep.shards import SHARD_NOTE, Shard
 from robustness.sweep.sweep import SweepResult, sweep, terms_of
 from robustness.sweep.untrained import covers, untrained_note
@@ -34,6 +37,14 @@ class Listener:
     warn: Callable[[str], None] = print
     """Prints a warning."""
     stop: Callable[[], bool] = never
+
+
+def register(study: Study, plan: Plan, store: Store, machines: Machines) -> tuple[Study, Plan, StudyStore]:
+    """Write a study and its plan to the store; returns them with what the machine decides about it settled."""
+    chosen = settled(study, store, here=not machines.ray_address)
+    if chosen != study:
+        study, plan = chosen, make_plan(chosen)
+    return study, plan, store.register(study, plan)
 
 
 def run_sweep(

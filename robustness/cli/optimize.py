@@ -20,6 +20,7 @@ from robustness.store import open_store
 from robustness.store.study_store import StudyStore
 from robustness.study.loading import load_study
 from robustness.study.study import Study
+from robustness.sweep.settling import settled
 from robustness.sweep.sweep import terms_of
 
 
@@ -30,6 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise StudyFileError(f"{arguments.study}: has no `search` section; run it with `robustness sweep`, or add one")
     machines_of(arguments).check(study)
     with interruptible() as interruption, open_store(arguments.store) as store:
+        study = settled(study, store, here=not arguments.ray_address)
         registered = store.register(study, NOTHING)
         with registered.lock():
             starts = warm_starts(study, registered, store)

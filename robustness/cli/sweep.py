@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from robustness.api.sweeping import Listener, run_sweep
+from robustness.api.sweeping import Listener, register, run_sweep
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED
 from robustness.cli.display import Display, Printer
 from robustness.cli.interruption import Interruption, interruptible
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             # Jobs of an array would all write to the same default store.
             arguments.store = f"sqlite:///shard-{shard.number}-of-{shard.of}.db"
     with interruptible() as interruption, open_store(arguments.store) as store:
-        registered = store.register(study, plan)
+        study, plan, registered = register(study, plan, store, machines_of(arguments))
         if only and arguments.inline:
             ended = set(only) - set(registered.pending())
             if ended:

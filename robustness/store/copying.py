@@ -1,11 +1,11 @@
-"""A study copied from one store to another, with every row that belongs to it."""
+"""Studies copied from one store to another: rows as they are, under new numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, delete, insert, select, text
+from sqlalchemy import ColumnElement, Connection, Select, delete, insert, select, text, true
 
 from robustness.errors import StoreError
 from robustness.store.checksums import of_json
@@ -13,17 +13,17 @@ from robustness.store.schema import configurations, curves, epochs, notes, predi
 
 CHUNK = 5_000
 """The number of rows that are held in memory at a time."""
+OF_TRIAL = (epochs, curves, predictions)
 
 
 def copy_study(source: Connection, study: int, target: Connection, name: str, replace: bool) -> None:
-    """Copy a study by its row under a name.
+    """Copy a study by its row under a name, with everything that belongs to it.
 
     Raises StoreError if the target has a study of that name, unless it is to be replaced and is the same study.
     """
     if target.dialect.name == "postgresql":
         target.execute(text("SELECT pg_advisory_xact_lock(hashtext('robustness register'))"))
-    row = dict(source.execute(select(studies).where(studies.c.id == study)).mappings().one())
-    document = {**row["document"], "name": name}
+    document = {**source.scalars(select(studies.c.document).where(studies.c.id == study)).one(), "name": name}
     stored = target.execute(select(studies.c.id, studies.c.document).where(studies.c.name == name)).one_or_none()
     if stored is not None:
         if not replace:
@@ -35,24 +35,46 @@ def copy_study(source: Connection, study: int, target: Connection, name: str, re
                 f"study {name!r} in the store has other settings, so it is not replaced: choose another name"
             )
         target.execute(delete(studies).where(studies.c.id == stored.id))
+    new = copy_plan(source, study, target, {"name": name, "document": document, "checksum": of_json(document)})
+    copy_trials(source, study, target, new)
+
+
+def copy_plan(
+    source: Connection,
+    study: int,
+    target: Connection,
+    changes: dict[str, Any] | None = None,
+    leave_out: Sequence[str] = (),
+) -> int:
+    """Copy a study's row with changes, its configurations, and its notes but those left out; returns the new row."""
+    row = dict(source.execute(select(studies).where(studies.c.id == study)).mappings().one())
     del row["id"]
-    row |= {"name": name, "document": document, "writer": None, "checksum": of_json(document)}
-    new = int(target.execute(insert(studies).values(**row).returning(studies.c.id)).scalar_one())
-    for table in (configurations, notes):
-        for rows in _chunks(source, select(table).where(table.c.study == study)):
+    values = {**row, "writer": None, **(changes or {})}
+    new = int(target.execute(insert(studies).values(**values).returning(studies.c.id)).scalar_one())
+    of_study = [
+        select(configurations).where(configurations.c.study == study),
+        select(notes).where(notes.c.study == study, notes.c.name.not_in(leave_out)),
+    ]
+    for table, statement in zip((configurations, notes), of_study, strict=True):
+        for rows in _chunks(source, statement.order_by(*table.primary_key)):
             target.execute(insert(table), [{**each, "study": new} for each in rows])
+    return new
+
+
+def copy_trials(
+    source: Connection, study: int, target: Connection, new: int, part: ColumnElement[bool] | None = None
+) -> None:
+    """Copy the trials of a study with all of their results; only those for which `part` holds."""
+    own = (trials.c.study == study) & (true() if part is None else part)
     ids: dict[int, int] = {}
-    statement = insert(trials).returning(trials.c.id, sort_by_parameter_order=True)
-    for rows in _chunks(source, select(trials).where(trials.c.study == study).order_by(trials.c.id)):
+    adding = insert(trials).returning(trials.c.id, sort_by_parameter_order=True)
+    for rows in _chunks(source, select(trials).where(own).order_by(trials.c.id)):
         old = [each.pop("id") for each in rows]
-        ids.update(zip(old, target.scalars(statement, [{**each, "study": new} for each in rows]), strict=True))
-    for table in (epochs, curves, predictions):
-        for rows in _chunks(source, _of_study(table, study)):
+        ids.update(zip(old, target.scalars(adding, [{**each, "study": new} for each in rows]), strict=True))
+    for table in OF_TRIAL:
+        results = select(table).join(trials, trials.c.id == table.c.trial).where(own).order_by(*table.primary_key)
+        for rows in _chunks(source, results):
             target.execute(insert(table), [{**each, "trial": ids[each["trial"]]} for each in rows])
-
-
-def _of_study(table: Table, study: int) -> Select[Any]:
-    return select(table).join(trials, trials.c.id == table.c.trial).where(trials.c.study == study)
 
 
 def _chunks(connection: Connection, statement: Select[Any]) -> Iterator[list[dict[str, Any]]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from robustness.errors import StoreError, unknown_name
-from robustness.store import copying, merging, migrations, registering
+from robustness.store import copying, migrations, registering
 from robustness.store.connection import Database, connect, in_memory, read_url, sqlite_file
 from robustness.store.hiding import shown
 from robustness.store.schema import studies, trials
@@ -97,8 +97,8 @@ def merge_parts(parts: Sequence[StudyStore], target: Store, of: int, leave_out: 
         for number, part in enumerate(parts):
             with part._database.read() as source:
                 if number == 0:
-                    new = merging.copy_study(source, part._row, connection, leave_out)
-                merging.copy_trials(source, part._row, connection, new, trials.c.configuration % of == number)
+                    new = copying.copy_plan(source, part._row, connection, leave_out=leave_out)
+                copying.copy_trials(source, part._row, connection, new, trials.c.configuration % of == number)
     return target.study(name)
 
 

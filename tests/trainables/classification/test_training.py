@@ -55,7 +55,8 @@ class Recorded:
 
 def test_the_arms_of_a_pair_share_means_batches_and_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     mfvi, radial = (Recorded(monkeypatch, small_trial(name)) for name in ("mfvi", "radial"))
-    assert len(mfvi.batches) == 3 * (4 + 1)
+    # Four steps in each of three epochs, and the validation set, which is prepared once.
+    assert len(mfvi.batches) == 3 * 4 + 1
     # Eight layers: two epochs of four steps after one of pre-training, and two draws for each of three evaluations.
     assert len(mfvi.noise) == 8 * (2 * 4 + 3 * 2)
     for name in ("means", "batches", "noise"):
@@ -220,7 +221,7 @@ def test_more_evaluation_samples_begin_with_the_same_draws() -> None:
     seen = [
         predict(
             run.ensemble,
-            run.validation_set,
+            run.validation_batches(),
             samples,
             lambda sample: StreamNoise(run.streams, (1, sample), "evaluation"),
         )
