@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
 from report.sections.all_runs import AllRuns
 from report.sections.budget import BudgetResults
+from report.sections.continual import ContinualResults
 from report.sections.controls import ControlsResults
 from report.sections.dose import DoseResults
+from report.sections.dynamics import TurnsResults
+from report.sections.finals.entries import FinalsResults
+from report.sections.gradient_noise import GradientNoiseResults
 from report.sections.learning_rule import LearningRuleResults
 from report.sections.left_out import LeftOutResults
 from report.sections.outcomes import ArmResults
 from report.sections.profiles import ProfileResults
 from report.sections.reference import ReferenceResults
+from report.sections.regression import RegressionResults
+from report.sections.search.entries import SearchResults
 from report.sections.sensitivity.entries import SensitivityResults
+from report.sections.soap_bubble import SoapBubbleResults
 from report.sections.tasks import TaskResults
 from report.sections.thresholds import ThresholdResults
 from report.sections.variance import VarianceShares
@@ -81,10 +88,10 @@ class Results(Head):
     left_out: LeftOutResults
     controls: NotRequired[ControlsResults]
     dose: NotRequired[DoseResults]
-    finals: NotRequired[Any]
-    search: NotRequired[Any]
-    soap_bubble: NotRequired[Any]
-    gradient_noise: NotRequired[Any]
-    continual: NotRequired[Any]
-    regression: NotRequired[Any]
-    turns: NotRequired[Any]
+    finals: NotRequired[FinalsResults]
+    search: NotRequired[SearchResults]
+    soap_bubble: NotRequired[SoapBubbleResults]
+    gradient_noise: NotRequired[GradientNoiseResults]
+    continual: NotRequired[ContinualResults]
+    regression: NotRequired[RegressionResults]
+    turns: NotRequired[TurnsResults]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import get_args, get_type_hints
 
 import pytest
 from support.result_types import keys_of, literals_of, misfits, typed_dicts
@@ -90,8 +90,6 @@ OWN = {topic.key for topic in SECTIONS if topic.group is Group.OWN}
 @pytest.mark.parametrize("heading", parts())
 def test_a_key_in_a_table_of_the_page_is_one_of_the_types(heading: str) -> None:
     named = [key for key in TYPES if f"`{key}`" in heading] or list(TYPES)
-    if any(TYPES[key] is Any for key in named) and heading != TOP:
-        pytest.skip("its type is not part of Results yet")
     described = {name for line in tables(parts()[heading]) for name in code_in(line) if KEY.fullmatch(name)}
     known = set().union(*(keys_of(TYPES[key]) | literals_of(TYPES[key]) for key in named))
     assert described - known - set(TYPES) - VALUES == set()
@@ -99,7 +97,7 @@ def test_a_key_in_a_table_of_the_page_is_one_of_the_types(heading: str) -> None:
 
 def test_every_section_returns_the_type_that_the_whole_has_under_its_key() -> None:
     for topic in SECTIONS:
-        if topic.key is None or TYPES[topic.key] is Any:
+        if topic.key is None:
             continue
         assert topic.results is not None
         returned = get_type_hints(topic.results)["return"]
@@ -157,16 +155,9 @@ def test_a_key_too_many_too_few_and_a_wrong_type_are_found() -> None:
 
 def test_no_signature_of_the_report_has_a_mapping_of_anything() -> None:
     """A key that such a mapping lacks would only show when it is looked up."""
-    untied = any(hint is Any for hint in TYPES.values())
-    exempt = tuple(
-        topic.sections.__module__.removesuffix(".tables").removesuffix(".pictures").replace(".", "/")
-        for topic in SECTIONS
-        if topic.group is Group.OWN and untied and (topic.key is None or TYPES[topic.key] is Any)
-    )
     found = {
         f"{path.relative_to(ROOT)}: {name}"
         for path in sorted((ROOT / "report").rglob("*.py"))
-        if not str(path.relative_to(ROOT)).startswith(exempt)
         for name, annotation in signature_types(ast.parse(path.read_text(encoding="utf-8")))
         if re.search(r"\b(dict|Dict|Mapping)\[\w+, Any\]", ast.unparse(annotation))
     }
