@@ -154,12 +154,10 @@ class SweepProgress(Progress):
             epochs=document["training"].get("epochs"),
         )
         if document.get("winners"):
-            # They load pydantic, which would slow down `status` of all other studies.
-            from robustness.study.sections import Winners
-            from robustness.sweep.winners import count_further
+            # Loads pydantic, which would slow down `status` of all other studies.
+            from robustness.sweep.winners import count_stored
 
-            terms = Winners.model_validate(document["winners"])
-            progress.winners = count_further(terms, len(document["arms"]), store.configurations().values())
+            progress.winners = count_stored(document, store.configurations().values())
         for key, status, metric, *_ in store.results():
             progress.states[key] = status
             if status in ENDED:

@@ -90,6 +90,11 @@ def count_further(terms: Winners, arms: int, configurations: Iterable[Mapping[st
     return arms * sum(terms.replicates_of(value) - 1 for value in values)
 
 
+def count_stored(document: Mapping[str, Any], configurations: Iterable[Mapping[str, Any]]) -> int:
+    """The same number for the stored document of a study."""
+    return count_further(Winners.model_validate(document["winners"]), len(document["arms"]), configurations)
+
+
 def plan_winners(terms: Winners | None, plan: Plan, store: StudyStore) -> list[TrialKey]:
     """Add the missing further trials of winners to the store and return their keys; none before the plan has ended.
 

@@ -61,12 +61,11 @@ def _create(connection: Connection) -> None:
 
 def _run_alembic(connection: Connection, revision: str) -> None:
     # Here, because only an upgrade needs Alembic.
-    from alembic import command
-    from alembic.config import Config
+    from alembic import command, config
 
-    config = Config()
+    settings = config.Config()
     # Alembic's options are ini text, in which percent signs must be escaped.
-    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    command.upgrade(config, revision)
+    settings.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    settings.set_main_option("path_separator", "os")
+    settings.attributes["connection"] = connection
+    command.upgrade(settings, revision)
