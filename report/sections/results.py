@@ -17,6 +17,7 @@ from report.sections.outcomes import ArmResults
 from report.sections.profiles import ProfileResults
 from report.sections.reference import ReferenceResults
 from report.sections.sensitivity.entries import SensitivityResults
+from report.sections.plane import ArmPlace
 from report.sections.tasks import TaskResults
 from report.sections.thresholds import ThresholdResults
 from report.sections.variance import VarianceShares
@@ -71,6 +72,7 @@ class Results(Head):
     learning_rule: LearningRuleResults | None
     paired: list[PairedComparison]
     tasks: TaskResults | None
+    plane: dict[str, ArmPlace] | None
     all_runs: AllRuns | None
     reference: ReferenceResults | None
     profiles: ProfileResults
