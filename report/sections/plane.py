@@ -36,7 +36,7 @@ class ArmPlace(TypedDict):
 
 
 def results(study: JudgedStudy) -> dict[str, ArmPlace] | None:
-    """The place of each arm; None for a study with a single task, and where an arm has no score on some task."""
+    """The place of each arm; None with a single task, and where no configuration has a score on every task."""
     frames = study.frames
     if len(frames.tasks) < 2:
         return None
@@ -45,7 +45,7 @@ def results(study: JudgedStudy) -> dict[str, ArmPlace] | None:
     found: dict[str, ArmPlace] = {}
     for arm, values in normalised(scores).items():
         place = place_of(values)
-        if place.tuned is None:
+        if place.sensitivity is None:
             return None
         tuned, sensitive = place.tuned_interval or (None, None), place.sensitivity_interval or (None, None)
         chosen = place.common_configuration
@@ -104,10 +104,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         for arm, entry in found.items()
     )
     reading = (
-        "Scores are normalised on each task by the 5th and 95th percentiles of all arms. Tuned performance takes the best "
-        "configuration of each task; sensitivity is what that gains over the best common configuration, the lower the "
-        "better. Intervals resample tasks and configurations; the best of fewer configurations is worse, so they reach "
-        "further down."
+        "Scores are normalised on each task by the 5th and 95th percentiles of all arms. Tuned performance takes the "
+        "best configuration of each task; sensitivity is what that gains over the best common configuration, the "
+        "lower the better. Intervals resample tasks and configurations; the best of fewer configurations is "
+        "worse, so they reach further down."
     )
     columns = ("Arm", "Tuned for each task", "One common configuration", "Sensitivity", "Configurations with a score")
     pictures: tuple[Picture, ...] = ()

@@ -14,10 +14,10 @@ from report.sections.dose import DoseResults
 from report.sections.learning_rule import LearningRuleResults
 from report.sections.left_out import LeftOutResults
 from report.sections.outcomes import ArmResults
+from report.sections.plane import ArmPlace
 from report.sections.profiles import ProfileResults
 from report.sections.reference import ReferenceResults
 from report.sections.sensitivity.entries import SensitivityResults
-from report.sections.plane import ArmPlace
 from report.sections.tasks import TaskResults
 from report.sections.thresholds import ThresholdResults
 from report.sections.variance import VarianceShares

@@ -16,6 +16,7 @@ from robustness.errors import RobustnessError
 from robustness.goal import find_goal
 from robustness.importing.assembling import Runs
 from robustness.importing.options import ImportOptions
+from robustness.importing.pairing import Pairs
 from robustness.store import Store
 from robustness.store.bulk import EndedTrials
 
@@ -118,11 +119,12 @@ class ImportedStudy:
 
     def _provenance(self) -> dict[str, Any]:
         """Where the runs come from and what was decided about them."""
-        runs = self.runs
+        runs, pairs = self.runs, Pairs.of(self.runs)
         return {
             "source": runs.source,
             "kind": runs.kind,
             "adaptive": bool(runs.adaptive),
+            "paired": bool(pairs.all_arms or pairs.some_arms) or len(runs.arms) < 2,
             "seeds": [str(seed) for seed in runs.seeds[:1000]],
             "remarks": list(runs.remarks),
             "ignored": dict(list(self.ignored.items())[:1000]),

@@ -6,7 +6,7 @@ and 95th percentiles of all arms' scores on it. An arm's tuned performance and i
     tuned = mean_t max_h x_ht,    sensitivity = tuned - max_h mean_t x_ht:
 
 what it gains from tuning for each task over one common configuration, which must have a score on every task.
-Intervals are percentiles of bootstrap samples in which tasks and configurations are drawn with replacement, both at once.
+Intervals are percentiles of bootstrap samples in which both tasks and configurations are drawn with replacement.
 """
 
 from __future__ import annotations
