@@ -18,7 +18,7 @@ from robustness.importing.assembling import Runs
 from robustness.importing.options import ImportOptions
 from robustness.importing.pairing import Pairs
 from robustness.store import Store
-from robustness.store.bulk import EndedTrials
+from robustness.store.bulk import EndedTrials, save_ended
 
 IMPORTED = "imported"
 """The trainable and sampling strategy of imported runs."""
@@ -103,7 +103,8 @@ class ImportedStudy:
         Raises StoreError if the store has a study of that name with other content, unless it was imported and is to be
         replaced.
         """
-        store.save_ended(self, self._trials(), replace)
+        with store.writing() as connection:
+            save_ended(connection, self, self._trials(), replace)
 
     def _outcomes(self) -> dict[str, Any]:
         runs, options = self.runs, self.options
