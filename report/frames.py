@@ -243,7 +243,7 @@ def _curves(study: StudyStore, places: Mapping[str, int]) -> pd.DataFrame:
     return _beside_each_other(study.curves(), places).drop(columns="task")
 
 
-def _drawn(stored: pd.DataFrame, names: Sequence[str], document: Mapping[str, Any]) -> pd.DataFrame:
+def _drawn(stored: pd.DataFrame, names: Sequence[str], document: Stored) -> pd.DataFrame:
     """The hyperparameters of each configuration, by its number; those of a single arm in a column that names it."""
     own = {str(arm["label"]): _names_in(arm["space"]) for arm in document["arms"] if arm.get("space")}
     apart = set().union(*own.values()) if own else set()
@@ -259,7 +259,7 @@ def _drawn(stored: pd.DataFrame, names: Sequence[str], document: Mapping[str, An
     return shared.assign(**columns) if columns else shared
 
 
-def _names_in(space: Mapping[str, Any]) -> set[str]:
+def _names_in(space: Stored) -> set[str]:
     """The options of a stored space; none if it cannot be read."""
     try:
         return read_space(space, "space").options.names()
