@@ -36,6 +36,8 @@ class Provenance:
 
 def provenance(frames: StudyFrames) -> Provenance:
     """Everything a reader needs to reproduce the results."""
+    if frames.document.get("trainable") == "imported":
+        return _imported(frames)
     document = dict(frames.document)
     versions = {str(name): str(version) for name, version in (frames.provenance.get("versions") or {}).items()}
     return Provenance(
@@ -43,6 +45,31 @@ def provenance(frames: StudyFrames) -> Provenance:
         commands=_commands(frames),
         document=yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100),
         versions=tuple(versions.items()),
+        errors=_errors(frames.trials),
+    )
+
+
+def _imported(frames: StudyFrames) -> Provenance:
+    """The provenance of runs made elsewhere: their source, and what the import decided; nothing of this machine."""
+    about = frames.document.get("imported") or {}
+    started, ended = frames.trials["started"].min(), frames.trials["ended"].max()
+    hours = float(frames.trials["seconds"].sum()) / 3600
+    facts = [
+        ("Study", frames.name),
+        ("Source", str(about.get("source", ""))),
+        ("Imported", _moment(frames.provenance.get("created"))),
+        ("Decided", "; ".join(map(str, about.get("remarks") or ()))),
+        ("Proposed", "adaptively, so fractions describe the search, not the space" if about.get("adaptive") else ""),
+        ("Seeds", ", ".join(map(str, about.get("seeds") or ()))),
+        ("First run began", "" if pd.isna(started) else _moment(started.timestamp())),
+        ("Last run ended", "" if pd.isna(ended) else _moment(ended.timestamp())),
+        ("Time", f"{hours:.2f} hours of runs" if hours else ""),
+    ]
+    return Provenance(
+        facts=tuple((term, value) for term, value in facts if value),
+        commands=(f"robustness report {shlex.quote(frames.name)}",),
+        document=yaml.safe_dump(dict(frames.document), sort_keys=False, allow_unicode=True, width=100),
+        versions=(),
         errors=_errors(frames.trials),
     )
 

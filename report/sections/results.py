@@ -18,6 +18,7 @@ from report.sections.gradient_noise import GradientNoiseResults
 from report.sections.learning_rule import LearningRuleResults
 from report.sections.left_out import LeftOutResults
 from report.sections.outcomes import ArmResults
+from report.sections.plane import ArmPlace
 from report.sections.profiles import ProfileResults
 from report.sections.reference import ReferenceResults
 from report.sections.regression import RegressionResults
@@ -78,6 +79,7 @@ class Results(Head):
     learning_rule: LearningRuleResults | None
     paired: list[PairedComparison]
     tasks: TaskResults | None
+    plane: dict[str, ArmPlace] | None
     all_runs: AllRuns | None
     reference: ReferenceResults | None
     profiles: ProfileResults

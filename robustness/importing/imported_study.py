@@ -16,8 +16,9 @@ from robustness.errors import RobustnessError
 from robustness.goal import find_goal
 from robustness.importing.assembling import Runs
 from robustness.importing.options import ImportOptions
+from robustness.importing.pairing import Pairs
 from robustness.store import Store
-from robustness.store.bulk import EndedTrials
+from robustness.store.bulk import EndedTrials, save_ended
 
 IMPORTED = "imported"
 """The trainable and sampling strategy of imported runs."""
@@ -102,7 +103,8 @@ class ImportedStudy:
         Raises StoreError if the store has a study of that name with other content, unless it was imported and is to be
         replaced.
         """
-        store.save_ended(self, self._trials(), replace)
+        with store.writing() as connection:
+            save_ended(connection, self, self._trials(), replace)
 
     def _outcomes(self) -> dict[str, Any]:
         runs, options = self.runs, self.options
@@ -118,11 +120,12 @@ class ImportedStudy:
 
     def _provenance(self) -> dict[str, Any]:
         """Where the runs come from and what was decided about them."""
-        runs = self.runs
+        runs, pairs = self.runs, Pairs.of(self.runs)
         return {
             "source": runs.source,
             "kind": runs.kind,
             "adaptive": bool(runs.adaptive),
+            "paired": bool(pairs.all_arms or pairs.some_arms) or len(runs.arms) < 2,
             "seeds": [str(seed) for seed in runs.seeds[:1000]],
             "remarks": list(runs.remarks),
             "ignored": dict(list(self.ignored.items())[:1000]),

@@ -7,6 +7,7 @@ stand beside it as `intermediate` where they do not.
 from __future__ import annotations
 
 import datetime
+import importlib
 import json
 import math
 from collections import defaultdict
@@ -29,10 +30,9 @@ _NUMBERS = {"INF_POS": math.inf, "INF_NEG": -math.inf, "NAN": math.nan}
 def read(place: str, options: SourceOptions) -> list[SourceTable]:
     """The studies of a database or journal file as one table."""
     if is_file(Path(place)) and not is_database(place):
-        # Optuna itself replays its journal.
-        from robustness.importing.optuna_journal import read_journal
-
-        studies, source = read_journal(Path(place), options.studies), place
+        # Optuna itself replays its journal; its databases are read without it.
+        journal = importlib.import_module("robustness.importing.optuna_journal")
+        studies, source = journal.read_journal(Path(place), options.studies), place
     else:
         with reading(f"sqlite:///{place}" if is_file(Path(place)) else place) as database:
             studies, source = _read_database(database, options.studies), database.source

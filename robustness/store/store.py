@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from robustness.errors import StoreError, unknown_name
 from robustness.store import copying, migrations, registering
@@ -16,9 +16,6 @@ from robustness.store.hiding import shown
 from robustness.store.schema import studies, trials
 from robustness.store.sqlite_files import check_path, check_structure, copy_to_memory, use_write_ahead_log
 from robustness.store.study_store import StudyStore
-
-if TYPE_CHECKING:
-    from robustness.store.bulk import EndedTrials
 
 
 class Store:
@@ -71,14 +68,11 @@ class Store:
             registering.register(connection, study, plan)
         return self.study(study.name)
 
-    def save_ended(self, study: registering.StudyLike, ended: EndedTrials, replace: bool = False) -> StudyStore:
-        """Add a study whose trials have all ended elsewhere, in one transaction (`robustness.store.bulk`)."""
-        # Loads pandas, which most commands do without.
-        from robustness.store import bulk
-
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction for what writes several tables at once (`robustness.store.bulk`)."""
         with self._database.write() as connection:
-            bulk.save_ended(connection, study, ended, replace)
-        return self.study(study.name)
+            yield connection
 
     def copy(self, study: StudyStore, name: str, replace: bool = False) -> StudyStore:
         """Copy a study of another store, with everything that belongs to it (`robustness.store.copying`)."""

@@ -74,7 +74,13 @@ def compared_arms(labels: Sequence[str], fixed: str | None) -> list[tuple[str, s
 
 
 def is_paired(document: Mapping[str, Any]) -> bool:
-    """Whether the arms of a stored study share their configurations: not if each draws from its own space alone."""
+    """Whether the arms of a stored study share their configurations: not if each draws from its own space alone.
+
+    An import knows it from the runs themselves.
+    """
+    imported = document.get("imported") or {}
+    if "paired" in imported:
+        return bool(imported["paired"])
     return bool(document.get("space")) or not any(arm.get("space") for arm in document["arms"])
 
 
