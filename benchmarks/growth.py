@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def report_results() -> Iterator[Result]:
     costs = {}
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            name = report_page.fill(Path(folder) / "store.db", size // 2)
+            name = report_page.fill(Path(folder) / "store.db", replace(report_page.SMALL, configurations=size // 2))
             url, page = f"sqlite:///{folder}/store.db", f"{folder}/page.html"
             command = [sys.executable, report_page.__file__, "--one", url, name, page]
             process = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -28,12 +28,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 from results import Result, parser, show
+from store import command_seconds
 
 from robustness.store import open_store
 from robustness.study.loading import make_study
 from robustness.sweep.plan import make_plan
 
-EPOCHS = 150
 MEASURED = ("validation_auc", "train_auc", "nll", "cross_entropy", "gradient_sd")
 SPACE = {
     "optimizer": ["sgd", "amsgrad"],
@@ -45,28 +45,31 @@ SPACE = {
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits for a report."""
+class Size:
+    """A study of two arms, and the limits for its report."""
 
+    configurations: int
+    epochs: int
     seconds: float
     megabytes: float
     memory: float | None
     """In GB."""
 
 
-SIZES = {86: Limits(10.0, 2.0, None), 5000: Limits(60.0, 5.0, 2.0)}
+SMALL, USUAL, LARGE = Size(86, 150, 10.0, 2.0, None), Size(5000, 150, 15.0, 5.0, 0.6), Size(50_000, 20, 90.0, 20.0, 3.0)
+MAX_STATUS = 2.0
 
 
-def fill(file: Path, configurations: int) -> str:
+def fill(file: Path, size: Size) -> str:
     """Register a study of two arms, write simulated results of all its trials and return its name."""
     data: dict[str, Any] = {
-        "name": f"made_{configurations}",
+        "name": f"made_{size.configurations}",
         "task": {"name": "synthetic_fundus", "image_size": 32, "train": 500},
         "model": {"name": "vgg_small", "base_channels": 16, "depth": "short"},
         "arms": ["mfvi", "radial"],
         "space": SPACE,
-        "sampling": {"strategy": "random", "configurations": configurations, "seed": 0},
-        "training": {"epochs": EPOCHS, "pretrain_epochs": 1},
+        "sampling": {"strategy": "random", "configurations": size.configurations, "seed": 0},
+        "training": {"epochs": size.epochs, "pretrain_epochs": 1},
         "outcomes": {"learned_nothing": {"below": 0.6}, "good": {"at_least": 0.8}},
     }
     study = make_study(data, "made.yaml", check_data=False)
@@ -77,7 +80,7 @@ def fill(file: Path, configurations: int) -> str:
         columns = ("trial", "epoch", "pretraining", "seconds", *MEASURED)
         places = ", ".join("?" * len(columns))
         insert = f"INSERT INTO robustness_epochs ({', '.join(columns)}) VALUES ({places})"  # noqa: S608
-        connection.executemany(insert, epochs(connection))
+        connection.executemany(insert, epochs(connection, size.epochs))
         connection.execute(
             "UPDATE robustness_trials SET status = 'finished', attempts = 1, seconds = 900.0, "
             "worker = 'w' || (id % 8), device = 'cpu', started = 1.7e9 + 100.0 * id, ended = 1.7e9 + 100.0 * id + 900.0"
@@ -86,15 +89,15 @@ def fill(file: Path, configurations: int) -> str:
     return study.name
 
 
-def epochs(connection: sqlite3.Connection) -> Iterator[tuple[float, ...]]:
+def epochs(connection: sqlite3.Connection, count: int) -> Iterator[tuple[float, ...]]:
     """Rows of epochs: noisy curves that rise to a different height for each trial."""
     rng = np.random.default_rng(0)
-    rise = 1 - np.exp(-np.arange(EPOCHS) / 40)
+    rise = 1 - np.exp(-np.arange(count) / 40)
     for trial, arm in connection.execute("SELECT id, arm FROM robustness_trials ORDER BY id").fetchall():
         height = rng.beta(1.2, 3.0 if arm == "mfvi" else 1.5) * 0.47
-        score = 0.5 + height * rise + rng.normal(0, 0.01, EPOCHS)
+        score = 0.5 + height * rise + rng.normal(0, 0.01, count)
         noise = 0.4 if arm == "mfvi" else 0.02
-        for number in range(EPOCHS):
+        for number in range(count):
             value = float(score[number])
             yield (trial, number + 1, number == 0, 6.0, value, value + 0.01, 1.1 - value, 40 + 60 / (number + 1), noise)
 
@@ -111,32 +114,36 @@ def report(url: str, name: str, out: str) -> None:
     print(json.dumps({"seconds": elapsed, "processor": usage.ru_utime + usage.ru_stime, "memory": usage.ru_maxrss}))
 
 
-def measure(configurations: int, limits: Limits) -> Iterator[Result]:
+def measure(size: Size) -> Iterator[Result]:
     """Fill a store and write its report in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
-        name = fill(Path(folder) / "store.db", configurations)
+        name = fill(Path(folder) / "store.db", size)
         page = Path(folder) / f"{name}.html"
         command = [sys.executable, __file__, "--one", f"sqlite:///{folder}/store.db", name, str(page)]
         process = subprocess.run(command, capture_output=True, text=True, check=True)
         measured = json.loads(process.stdout)
-        what = f"report of {2 * configurations:,} trials of {EPOCHS} epochs"
+        what = f"report of {2 * size.configurations:,} trials of {size.epochs} epochs"
         note = f"CPU {measured['processor']:.1f} s"
-        yield Result(f"{what}: time", measured["seconds"], "s", most=limits.seconds, note=note)
-        yield Result(f"{what}: file", page.stat().st_size / 1e6, "MB", most=limits.megabytes)
-        yield Result(f"{what}: peak memory", measured["memory"] / 1e6, "GB", most=limits.memory)
+        yield Result(f"{what}: time", measured["seconds"], "s", most=size.seconds, note=note)
+        yield Result(f"{what}: file", page.stat().st_size / 1e6, "MB", most=size.megabytes)
+        yield Result(f"{what}: peak memory", measured["memory"] / 1e6, "GB", most=size.memory)
+        if size is LARGE:
+            status = command_seconds("status", name, "--store", f"sqlite:///{folder}/store.db")
+            yield Result(f"robustness status of {2 * size.configurations:,} trials", status, "s", most=MAX_STATUS)
 
 
 def main() -> int:
-    """Measure both sizes, or only the small one."""
+    """Measure two sizes, only the small one, or only the largest."""
     options = parser(__doc__)
     options.add_argument("--small", action="store_true", help="only the paper's size")
+    options.add_argument("--large", action="store_true", help="only 100,000 trials of 20 epochs, in some minutes")
     options.add_argument("--one", nargs=3, metavar=("URL", "STUDY", "FILE"), help=argparse.SUPPRESS)
     arguments = options.parse_args()
     if arguments.one:
         report(*arguments.one)
         return 0
-    sizes = list(SIZES.items())[: 1 if arguments.small else None]
-    return show((result for size in sizes for result in measure(*size)), arguments.json)
+    sizes = (SMALL,) if arguments.small else (LARGE,) if arguments.large else (SMALL, USUAL)
+    return show((result for size in sizes for result in measure(size)), arguments.json)
 
 
 if __name__ == "__main__":
