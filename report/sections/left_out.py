@@ -170,7 +170,7 @@ def _errors(analysis: Analysis) -> tuple[str, ...]:
     """The most frequent errors by their last lines, which say what happened, each with a trial that had it."""
     trials = analysis.trials
     ended = trials[trials["status"].isin(KINDS) & trials["error"].notna()]
-    lines = ended["error"].str.strip().str.rpartition("\n")[2].str.slice(0, LONGEST_ERROR)
+    lines = ended["error"].map(lambda error: str(error).strip().rpartition("\n")[2][:LONGEST_ERROR])
     notes = []
     counts = lines.value_counts(sort=False).sort_values(ascending=False, kind="stable")
     for line, count in counts.head(MOST_ERRORS).items():
