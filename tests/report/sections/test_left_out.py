@@ -12,7 +12,7 @@ from support.stores import Made, fill, from_table, made_study, mixed
 from report.analysis import analyse
 from report.frames import load_frames
 from report.judged_study import JudgedStudy
-from report.sections.left_out import results
+from report.sections.left_out import results, sections
 from robustness.store import Store, open_store
 
 LOST = Made("out_of_memory", [], "CUDA out of memory")
@@ -39,6 +39,14 @@ def test_trials_are_counted_by_arm_and_reason_with_their_errors(store: Store) ->
     assert found["by_arm"]["mfvi"] == {"failed": 1, "out_of_memory": 1, "planned": 1, "running": 1, "timed_out": 1}
     assert found["by_arm"]["radial"] == {}
     assert {error["text"] for error in found["errors"]} == {"CUDA out of memory", "ValueError: <b>no</b>"}
+
+
+def test_the_page_shows_each_error_by_its_last_line_with_a_trial_that_had_it(store: Store) -> None:
+    notes = {note for section in sections(analyse(mixed(store))) for note in section.notes}
+    shown = sorted(note for note in notes if ", trial " in note)
+    assert [note.partition(":")[0].partition(",")[0] for note in shown] == ["failed", "out of memory"]
+    assert shown[0].endswith(": ValueError: <b>no</b>")
+    assert shown[1].endswith(": CUDA out of memory")
 
 
 def brute_force(mfvi: str, radial: str) -> set[str | None]:
