@@ -72,16 +72,19 @@ def paired_test(first: ArrayLike, second: ArrayLike, owners: ArrayLike) -> Paire
     the shares of discordant pairs for those of the effective number of pairs (`clusters`). Needs at least one pair.
     """
     a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    only_first, only_second = (float(configuration_means(only, owners).mean()) for only in (a & ~b, b & ~a))
     differences = configuration_means(a.astype(float) - b.astype(float), owners)
-    n = effective_number(a.astype(float) - b.astype(float), owners)
+    counts = discordance(a, b, owners)
     return PairedTest(
-        float(differences.mean()),
-        score_interval(n * only_first, n * only_second, n),
-        score_p(n * only_first, n * only_second, n),
-        sign_flip(differences),
-        n,
+        float(differences.mean()), score_interval(*counts), score_p(*counts), sign_flip(differences), counts[2]
     )
+
+
+def discordance(first: ArrayLike, second: ArrayLike, owners: ArrayLike) -> tuple[float, float, float]:
+    """Return the pairs with the outcome in the first and in the second arm only, and all, of the effective number."""
+    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    only_first, only_second = (float(configuration_means(only, owners).mean()) for only in (a & ~b, b & ~a))
+    n = effective_number(a.astype(float) - b.astype(float), owners)
+    return n * only_first, n * only_second, n
 
 
 def sign_flip(differences: ArrayLike, seed: int = 0) -> float:
