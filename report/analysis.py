@@ -20,14 +20,17 @@ from report.document import plain
 from report.drawing.style import Arms
 from report.frames import StudyFrames, load_frames
 from report.judged_study import JudgedStudy
+from report.records.estimates import JudgedOutcome, OutcomeFractions
 from report.sections import own_results, section_results, stands_alone
+from report.sections.results import Head, Results
 from report.sections.verdict import verdict
 from report.watched import watched_sentence
 from report.words import metric_words, text
+from robustness.goal import Goal
 from robustness.guards.outputs import GENERATOR
 from robustness.guards.printable import printable_json
 from robustness.store import StudyStore
-from robustness.sweep.outcomes import Judge
+from robustness.sweep.outcomes import Judge, Summary
 from robustness.trial import PENDING
 
 SHOWN_CONTRADICTIONS = 10
@@ -38,12 +41,16 @@ class Analysis:
     """A study, judged and analysed: the one object that every section is made from."""
 
     study: JudgedStudy
-    results: Mapping[str, Any]
+    results: Results
     """Plain values only, as JSON has them; None where there is nothing to say."""
 
     @property
     def frames(self) -> StudyFrames:
         return self.study.frames
+
+    def part(self, key: str) -> Any:
+        """The results under a key that only an installed package knows; None if there are none."""
+        return self.results.get(key)
 
     @cached_property
     def arms(self) -> Arms:
@@ -56,7 +63,7 @@ class Analysis:
         return stands_alone(self.results)
 
     @property
-    def epoch(self) -> str:
+    def epoch(self) -> Summary:
         """The epoch at which the study judges: `best` or `last`."""
         return self.frames.rule
 
@@ -74,7 +81,17 @@ class Analysis:
         return self.judge.nothing
 
     @property
-    def primary(self) -> str:
+    def goal(self) -> Goal:
+        """Whether the metric is maximised or minimised."""
+        return self.frames.goal
+
+    @property
+    def beyond(self) -> str:
+        """The side of a threshold on which scores are better: `above` or `below`."""
+        return "below" if self.goal.minimizes else "above"
+
+    @property
+    def primary(self) -> JudgedOutcome:
         return self.frames.primary
 
     @property
@@ -110,13 +127,13 @@ class Analysis:
         """The value of a hyperparameter for each row of `trials`."""
         return self.trials["configuration"].map(self.frames.configurations[name])
 
-    def hyperparameters_of(self, configuration: int) -> dict[str, Any]:
+    def hyperparameters_of(self, configuration: int) -> dict[str, object]:
         """The values of a configuration for the hyperparameters that differ."""
         row = self.frames.configurations.loc[configuration]
         return {name: row[name] for name in self.hyperparameters if not pd.isna(row[name])}
 
-    def outcomes(self, epoch: str) -> dict[str, Mapping[str, Any]]:
-        """For each arm and outcome its `count`, `of`, `fraction`, `low`, `high`, judged at the best or last epoch."""
+    def outcomes(self, epoch: Summary) -> dict[str, OutcomeFractions]:
+        """The fractions of each arm, judged at the best or last epoch."""
         return {arm: entry["at"][epoch] for arm, entry in self.results["arms"].items()}
 
     @property
@@ -124,7 +141,7 @@ class Analysis:
         reference = self.frames.document.get("reference")
         return text(reference.get("label", "the reference"), 80) if reference else None
 
-    def reference(self, outcome: str, arm: str) -> float | None:
+    def reference(self, outcome: JudgedOutcome, arm: str) -> float | None:
         """The fraction of an arm's outcome in the study's reference."""
         fraction = ((self.frames.document.get("reference") or {}).get(outcome) or {}).get(arm)
         return None if fraction is None else float(fraction)
@@ -136,27 +153,28 @@ def analyse(study: StudyStore | StudyFrames) -> Analysis:
     return Analysis(judged, plain(_results(judged)))
 
 
-def as_json_text(results: Mapping[str, Any]) -> str:
+def as_json_text(results: Mapping[str, object]) -> str:
     """The results as the JSON text that the command writes."""
     return printable_json({"generator": GENERATOR, **results}, indent=2, allow_nan=False) + "\n"
 
 
-def _results(study: JudgedStudy) -> dict[str, Any]:
+def _results(study: JudgedStudy) -> dict[str, object]:
     frames, planned = study.frames, study.planned
     parts = section_results(study)
     own = own_results(parts)
     sentences = [sentence for entry in own for sentence in entry["sentences"]]
     if not stands_alone(parts):
-        sentences += verdict(frames, study.outcome_counts, study.comparisons)
+        sentences += verdict(frames, study.outcome_counts, study.comparisons, study.score_comparisons)
         if study.sample.watch is not None:
             sentences.append(watched_sentence(frames, study.sample.watch))
     ended = not study.trials["status"].isin(PENDING).any()
-    return {
+    head: Head = {
         "study": frames.name,
         "complete": ended and all(entry.get("complete", True) for entry in own),
         "metric": frames.metric,
         "epoch": frames.rule,
-        "primary": frames.primary,
+        "goal": frames.goal.name,
+        "primary": frames.primary if frames.has_thresholds else None,
         "verdict": sentences,
         "sampling": {
             "strategy": frames.document["sampling"].get("strategy", "random"),
@@ -170,5 +188,5 @@ def _results(study: JudgedStudy) -> dict[str, Any]:
             "count": len(frames.contradictions),
             "trials": [str(key) for key in frames.contradictions[:SHOWN_CONTRADICTIONS]],
         },
-        **parts,
     }
+    return {**head, **parts}

@@ -9,7 +9,7 @@ when `p_value` is below 0.05; neither is adjusted for other comparisons.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,16 +19,20 @@ from numpy.typing import NDArray
 
 from report.frames import StudyFrames
 from report.judging import OUTCOMES, own_scores
-from report.watched import Watch, corrected
+from report.records.comparisons import Change, Corrected, PairedComparison, PairedTable, ScoreComparison
+from report.records.estimates import ArmCounts, Fraction, FractionsByEpoch, JudgedOutcome, OutcomeFractions, Share
+from report.records.families import Evidence, Uncorrected, with_holm
+from report.watched import Watch
 from report.words import SIGNIFICANT
 from robustness.errors import RobustnessError
+from robustness.goal import MAXIMIZE, Goal
 from robustness.space.samplers import SAMPLERS
 from robustness.space.space import read_space
 from robustness.statistics.clusters import effective_number
 from robustness.statistics.means import METHOD, mean_test
-from robustness.statistics.paired import Table, holm, paired_test, wilcoxon
+from robustness.statistics.paired import Table, paired_test, wilcoxon
 from robustness.statistics.proportions import NO_OBSERVATIONS, Interval, fraction_interval, wilson
-from robustness.sweep.outcomes import SUMMARIES, Judge
+from robustness.sweep.outcomes import SUMMARIES, Judge, Summary
 
 
 @dataclass(frozen=True)
@@ -80,13 +84,13 @@ def has_outcome(judged: pd.DataFrame, outcome: str, summary: str) -> pd.Series[A
     return (judged[f"outcome_{summary}"] == outcome).fillna(False).astype("float64")
 
 
-def fraction(judged: pd.DataFrame, arm: str, outcome: str, summary: str) -> dict[str, Any]:
+def fraction(judged: pd.DataFrame, arm: str, outcome: str, summary: str) -> Fraction:
     """An outcome's fraction in an arm, over complete pairs, as `fraction_entry` has it."""
     own = judged[judged["paired"] & (judged["arm"] == arm)]
     return fraction_entry(has_outcome(own, outcome, summary), own["configuration"])
 
 
-def fraction_entry(values: pd.Series[Any], owners: pd.Series[Any]) -> dict[str, Any]:
+def fraction_entry(values: pd.Series[Any], owners: pd.Series[Any]) -> Fraction:
     """The fraction of outcomes [trials], 0 or 1, of the configurations `owners` [trials], as a mean over these.
 
     `count` and `of` are trials; `configurations`, `replicates` (the most of any configuration) and `effective` (the
@@ -94,33 +98,54 @@ def fraction_entry(values: pd.Series[Any], owners: pd.Series[Any]) -> dict[str, 
     """
     sizes = owners.value_counts()
     shares = values.groupby(owners).mean().to_numpy(dtype=float)
+    mean, low, high, method = _estimate(shares, fraction_interval(values, owners))
     return {
         "count": int(values.sum()),
         "of": len(values),
         "configurations": len(sizes),
         "replicates": int(sizes.max()) if len(sizes) else 0,
         "effective": effective_number(values, owners),
-        **_estimate(shares, "fraction", fraction_interval(values, owners)),
+        "fraction": mean,
+        "low": low,
+        "high": high,
+        "interval": method,
     }
 
 
 def compare(
-    judged: pd.DataFrame, first: str, second: str, outcome: str, summary: str, sample: Sample
-) -> dict[str, Any]:
+    judged: pd.DataFrame, first: str, second: str, outcome: JudgedOutcome, summary: Summary, sample: Sample
+) -> Uncorrected[PairedComparison]:
     """The 2 x 2 table of an outcome in two arms, the paired difference with its interval, and the test."""
     pairs = side_by_side(judged, has_outcome(judged, outcome, summary), [first, second])
-    return {"arms": [first, second], "outcome": outcome, "epoch": summary, **compare_pairs(pairs, sample)}
+    return paired_comparison((first, second), outcome, summary, *compare_pairs(pairs, sample))
 
 
-def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> dict[str, Any]:
-    """The comparison of pairs [pairs, 2] of zeros and ones; `p_value` is None if there is no pair."""
+def paired_comparison(
+    arms: tuple[str, str], outcome: JudgedOutcome, summary: Summary, table: PairedTable, evidence: Evidence | None
+) -> Uncorrected[PairedComparison]:
+    """A table with the names of what it compares, before correction."""
+    entry: PairedComparison = {
+        "arms": list(arms),
+        "outcome": outcome,
+        "epoch": summary,
+        **table,
+        "p_adjusted": None,
+    }
+    return Uncorrected(entry, evidence, (frozenset(arms), outcome, summary))
+
+
+def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> tuple[PairedTable, Evidence | None]:
+    """The comparison of pairs [pairs, 2] of zeros and ones; `p_value` is None if there is no pair.
+
+    The evidence is that of a watched sweep.
+    """
     values = pairs.to_numpy(dtype=float)
     owners = pairs.index.get_level_values("configuration")
     table = Table.of(values[:, 0] > 0, values[:, 1] > 0)
     tested = paired_test(values[:, 0] > 0, values[:, 1] > 0, owners) if table.pairs else None
     interval = NO_OBSERVATIONS if tested is None else tested.interval
     sizes = owners.value_counts()
-    entry = {
+    entry: PairedTable = {
         "pairs": table.pairs,
         "configurations": len(sizes),
         "replicates": int(sizes.max()) if len(sizes) else 0,
@@ -137,90 +162,107 @@ def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> dict[str, Any]:
         "test": "score",
         "p_exact": None if tested is None else tested.p_exact,
     }
-    return entry if sample.watch is None else sample.watch.by_outcome(entry, pairs)
+    return (entry, None) if sample.watch is None else sample.watch.by_outcome(entry, pairs)
 
 
-def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
-    """Every comparison, both outcomes, both epochs; `p_adjusted` is Holm's over the comparisons of one outcome."""
-    entries = []
+def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[PairedComparison]:
+    """Every comparison, both outcomes, both epochs; `p_adjusted` is Holm's over the comparisons of one outcome.
+
+    Without thresholds there are none.
+    """
+    entries: list[PairedComparison] = []
+    if not frames.has_thresholds:
+        return entries
     for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
         for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary):
             entries += with_holm([compare(judged, *arms, outcome, summary, sample) for arms in frames.compared])
     return entries
 
 
-def score_comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[dict[str, Any]]:
+def score_comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[ScoreComparison]:
     """Every comparison by score, both epochs; `p_adjusted` is Holm's over the comparisons at one epoch."""
-    entries = []
+    entries: list[ScoreComparison] = []
     for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
-        entries += with_holm([score_comparison(judged, *arms, summary, sample) for arms in frames.compared])
+        entries += with_holm(
+            [score_comparison(judged, *arms, summary, sample, frames.goal) for arms in frames.compared]
+        )
     return entries
-
-
-def with_holm(family: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The comparisons of one family, each with `p_adjusted`: Holm's over those that have a p-value, else None."""
-    if any("evidence" in entry for entry in family):
-        return corrected(family)
-    tested = [entry["p_value"] for entry in family if entry["p_value"] is not None]
-    adjusted = iter(holm(tested))
-    return [{**entry, "p_adjusted": None if entry["p_value"] is None else next(adjusted)} for entry in family]
 
 
 def score_comparison(
     judged: pd.DataFrame,
     first: str,
     second: str,
-    summary: str,
+    summary: Summary,
     sample: Sample,
-) -> dict[str, Any]:
-    """How often either of two arms scores higher on a configuration, and the mean difference with its test."""
+    goal: Goal = MAXIMIZE,
+) -> Uncorrected[ScoreComparison]:
+    """How often either of two arms scores better on a configuration, and the mean difference with its test."""
     scores = side_by_side(judged, judged[f"score_{summary}"], [first, second])
     pairs = by_configuration(scores).to_numpy(dtype=float)
     differences = pairs[:, 0] - pairs[:, 1]
-    shares: dict[str, Any] = {}
-    for key, wins in (("first_wins", differences > 0), ("second_wins", differences < 0), ("ties", differences == 0)):
-        values = wins.astype(float)
-        interval = wilson(float(values.mean()), len(values)) if len(values) else NO_OBSERVATIONS
-        shares[key] = {"count": int(values.sum()), "of": len(values), **_estimate(values, "fraction", interval)}
     tested = mean_test(differences)
-    entry = {
+    mean, low, high, method = _estimate(differences, tested.interval)
+    entry: ScoreComparison = {
         "arms": [first, second],
         "epoch": summary,
-        **shares,
-        **_estimate(differences, "mean_difference", tested.interval),
+        "first_wins": _share(goal.oriented(differences) > 0),
+        "second_wins": _share(goal.oriented(differences) < 0),
+        "ties": _share(differences == 0),
+        "mean_difference": mean,
+        "low": low,
+        "high": high,
+        "interval": method,
         "median_difference": float(np.median(differences)) if len(differences) else None,
         "p_value": tested.p_value,
         "test": METHOD,
         "p_wilcoxon": wilcoxon(differences) if len(differences) else None,
+        "p_adjusted": None,
     }
-    return entry if sample.watch is None else sample.watch.by_score(entry, scores)
+    return Uncorrected(entry) if sample.watch is None else Uncorrected(*sample.watch.by_score(entry, scores))
 
 
-def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str) -> pd.DataFrame:
-    """The scores [pairs, 2] of two arms for `at_threshold`: -inf for a trial that reached none itself."""
-    none = own_scores(judged, summary).isna()
-    return side_by_side(judged, judged[f"score_{summary}"].mask(none & judged["counted"], -np.inf), [first, second])
+def _share(values: NDArray[np.bool_]) -> Share:
+    interval = wilson(float(values.mean()), len(values)) if len(values) else NO_OBSERVATIONS
+    mean, low, high, method = _estimate(values.astype(float), interval)
+    return {
+        "count": int(values.sum()),
+        "of": len(values),
+        "fraction": mean,
+        "low": low,
+        "high": high,
+        "interval": method,
+    }
+
+
+def score_pairs(judged: pd.DataFrame, first: str, second: str, summary: str, goal: Goal = MAXIMIZE) -> pd.DataFrame:
+    """The scores [pairs, 2] of two arms for `at_threshold`: infinitely bad for a trial that reached none itself."""
+    none = own_scores(judged, summary).isna() & judged["counted"]
+    return side_by_side(judged, judged[f"score_{summary}"].mask(none, goal.oriented(-np.inf)), [first, second])
 
 
 def at_threshold(
-    scores: pd.DataFrame, outcome: str, limit: float, sample: Sample, inclusive: bool = False
-) -> dict[str, Any]:
-    """The comparison if the threshold of `outcome` were `limit`, which itself counts as nothing if `inclusive`."""
-    judge = Judge(limit, math.inf, inclusive) if outcome == "learned_nothing" else Judge(-math.inf, limit)
-    has = judge.has(outcome, scores.to_numpy(dtype=float)).astype(float)
+    scores: pd.DataFrame, outcome: JudgedOutcome, limit: float, sample: Sample, judge: Judge
+) -> tuple[PairedTable, Evidence | None]:
+    """The comparison if the threshold of `outcome` were `limit`, for a judge that is otherwise the study's."""
+    goal, worst = judge.goal, judge.goal.oriented(-math.inf)
+    if outcome == "learned_nothing":
+        other = Judge(limit, -worst, judge.inclusive, goal=goal)
+    else:
+        other = Judge(worst, limit, goal=goal)
+    has = other.has(outcome, scores.to_numpy(dtype=float)).astype(float)
     pairs = pd.DataFrame(has, index=scores.index, columns=scores.columns)
-    return {"threshold": limit, **compare_pairs(pairs, sample)}
+    return compare_pairs(pairs, sample)
 
 
-def outcome_counts(judged: pd.DataFrame, frames: StudyFrames) -> dict[str, dict[str, Any]]:
+def outcome_counts(judged: pd.DataFrame, frames: StudyFrames) -> dict[str, ArmCounts]:
     """For each arm its fractions at the study's epoch and, under `at`, at the best and at the last one."""
-    counts = {}
+    counts: dict[str, ArmCounts] = {}
     for arm in frames.arms:
         own = judged[judged["arm"] == arm]
         paired = own[own["paired"]]
-        at = {
-            summary: {outcome: fraction(judged, arm, outcome, summary) for outcome in OUTCOMES} for summary in SUMMARIES
-        }
+        outcomes = judged if frames.has_thresholds else judged.iloc[:0]
+        at: FractionsByEpoch = {"best": _fractions(outcomes, arm, "best"), "last": _fractions(outcomes, arm, "last")}
         scores = paired[f"score_{frames.rule}"]
         diverged = (paired["status"] == "diverged").to_numpy()
         good_at_best = (paired["outcome_best"] == "good").to_numpy(dtype=bool)
@@ -230,7 +272,7 @@ def outcome_counts(judged: pd.DataFrame, frames: StudyFrames) -> dict[str, dict[
             "paired": len(paired),
             "configurations": int(paired["configuration"].nunique()),
             **at[frames.rule],
-            "best": float(scores.max()) if len(scores) else None,
+            "best": frames.goal.best(scores.tolist()),
             "median": float(scores.median()) if len(scores) else None,
             "at": at,
             "diverged": int(diverged.sum()),
@@ -239,11 +281,18 @@ def outcome_counts(judged: pd.DataFrame, frames: StudyFrames) -> dict[str, dict[
     return counts
 
 
-def second_minus_first(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """A comparison as the second arm minus the first; `key` is that of its difference."""
-    value, low, high = entry[key], entry["low"], entry["high"]
+def _fractions(judged: pd.DataFrame, arm: str, summary: Summary) -> OutcomeFractions:
     return {
-        "difference": None if value is None else 0.0 - value,
+        "learned_nothing": fraction(judged, arm, "learned_nothing", summary),
+        "good": fraction(judged, arm, "good", summary),
+    }
+
+
+def second_minus_first(entry: Corrected, difference: float | None) -> Change:
+    """A comparison as the second arm minus the first; `difference` is the entry's own, first minus second."""
+    low, high = entry["low"], entry["high"]
+    return {
+        "difference": None if difference is None else 0.0 - difference,
         "low": None if high is None else 0.0 - high,
         "high": None if low is None else 0.0 - low,
         "interval": entry["interval"],
@@ -262,8 +311,8 @@ def favoured(
     return str(arms[0] if (difference > 0) == more_is_better else arms[1])
 
 
-def _estimate(values: NDArray[np.float64], name: str, interval: Interval) -> dict[str, Any]:
-    """The mean under `name`, with the ends and the method of its interval; None without any values."""
+def _estimate(values: NDArray[np.float64], interval: Interval) -> tuple[float | None, float | None, float | None, str]:
+    """The mean, with the ends and the method of its interval; None without any values."""
     if len(values) == 0:
-        return {name: None, "low": None, "high": None, "interval": interval.method}
-    return {name: float(np.mean(values)), "low": interval.low, "high": interval.high, "interval": interval.method}
+        return None, None, None, interval.method
+    return float(np.mean(values)), interval.low, interval.high, interval.method

@@ -8,7 +8,7 @@
 | stage, search, run | sweep, search or final; the search and the run of the arm in it, from 0, <NA> in a sweep |
 | status | planned, running, finished, diverged, out_of_memory, timed_out, failed or pruned |
 | epochs | the number of epochs it has recorded, without pre-training |
-| best, best_epoch | the highest value of the study's metric and its first epoch; NaN, <NA> without one |
+| best, best_epoch | the best value of the study's metric and its first epoch; NaN, <NA> without one |
 | last, last_epoch | the metric at the last epoch at which it was a number |
 | measured | whether it can be judged: by an epoch after pre-training, or by a metric without epochs |
 | seconds, attempts, started, ended, worker, device, error | how it ran, which differs from run to run |
@@ -24,22 +24,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from report.records.estimates import JudgedOutcome
+from report.records.stopped import Stopped
+from robustness.goal import Goal, goal_in
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
 from robustness.study.arms import compared_arms
+from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
 from robustness.trial import SEARCH_BLOCK, TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
 _STAGE = ["stage", "search", "run"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
+Stored: TypeAlias = Mapping[str, Any]
+"""A JSON object as the store has it, checked when it was written: a study's document, or a note on it."""
 TRIAL_COLUMNS = [*KEY, *_STAGE, "status", "epochs", "best", "best_epoch", "last", "last_epoch", "measured", *_RAN]
 
 
@@ -48,20 +54,20 @@ class StudyFrames:
     """A study as the store has it: its document and its frames."""
 
     name: str
-    document: Mapping[str, Any]
+    document: Stored
     """The study file, defaults filled in."""
-    provenance: Mapping[str, Any]
+    provenance: Stored
     """`hash`, `seed`, `versions`, `git_commit`, `hardware`, `created`."""
-    untrained: Mapping[str, Any] | None
+    untrained: Stored | None
     """The sweep's note on untrained networks, or None."""
     trials: pd.DataFrame
     configurations: pd.DataFrame
     epochs: pd.DataFrame
     curves: pd.DataFrame = field(default_factory=pd.DataFrame)
     """The store's own frame of curves, of the project's own trainables alone: a user's may have millions of steps."""
-    stopped: Mapping[str, Any] | None = None
-    """The note of a sweep that its `stop` section ended: `reason`, `outcome`, `level`, `comparisons`."""
-    watched: Mapping[str, Any] | None = None
+    stopped: Stopped | None = None
+    """The note of a sweep that its `stop` section ended."""
+    watched: Stored | None = None
     """The `stop` section of a sweep that has or had one; its statistics allow for repeated looks."""
     predictions: Mapping[TrialKey, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
     """Final models' predictions for the test set: `labels` [n], `patients` [n], `probabilities` [draws, n, classes]."""
@@ -93,15 +99,28 @@ class StudyFrames:
         """The measure by which the study judges an epoch."""
         return str(self.document["outcomes"]["metric"])
 
-    @property
-    def rule(self) -> str:
-        """The epoch at which the study judges a trial: `best` or `last`."""
-        return str(self.document["outcomes"]["epoch"])
+    @cached_property
+    def goal(self) -> Goal:
+        """Whether the metric is maximised or minimised."""
+        return goal_in(self.document)
 
     @property
-    def primary(self) -> str:
-        """The outcome that the verdict is about: `learned_nothing` or `good`."""
-        return str(self.document["outcomes"]["primary"])
+    def has_thresholds(self) -> bool:
+        """Whether trials have outcomes; without thresholds, they are compared by their scores alone."""
+        return self.document["outcomes"].get("learned_nothing") is not None
+
+    @property
+    def rule(self) -> Summary:
+        """The epoch at which the study judges a trial: `best` or `last`."""
+        return cast(Summary, self.document["outcomes"]["epoch"])
+
+    @property
+    def primary(self) -> JudgedOutcome:
+        """The outcome that the verdict is about: `learned_nothing` or `good`.
+
+        In a study without thresholds no trial has either.
+        """
+        return cast(JudgedOutcome, self.document["outcomes"]["primary"] or "learned_nothing")
 
     @property
     def searches(self) -> int:
@@ -146,7 +165,7 @@ def load_frames(study: StudyStore) -> StudyFrames:
     stored = study.trials()
     epochs = study.epochs()
     arms = [str(arm["label"]) for arm in document["arms"]]
-    names = [str(name) for name in stored.columns[3 : stored.columns.get_loc("status")]]
+    names = [str(name) for name in stored.columns[4 : stored.columns.get_loc("status")]]
     drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
     frames = StudyFrames(
         name=study.name,
@@ -166,10 +185,10 @@ def load_frames(study: StudyStore) -> StudyFrames:
     return replace(frames, trials=_sorted(_summarised(stored, frames), arms, []))
 
 
-def _watched(study: StudyStore, document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _watched(study: StudyStore, document: Stored) -> Stored | None:
     """The `stop` section, though it may since have been removed; {} for a sweep that stopped before it was noted."""
     if document.get("stop") or study.note(WATCHED_NOTE):
-        terms: Mapping[str, Any] = document.get("stop") or study.note(WATCHED_NOTE)
+        terms: Stored = document.get("stop") or study.note(WATCHED_NOTE)
         return terms
     return {} if study.note(STOPPED_NOTE) else None
 
@@ -189,7 +208,7 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     number = counted.groupby(KEY, sort=False).size().rename("epochs")
     finite = values[np.isfinite(values["value"])]
     # Stable sorting keeps the earliest of equal values first.
-    best = finite.sort_values("value", ascending=False, kind="stable").drop_duplicates(KEY)
+    best = finite.sort_values("value", ascending=frames.goal.minimizes, kind="stable").drop_duplicates(KEY)
     last = finite.drop_duplicates(KEY, keep="last")
     best = best.rename(columns={"value": "best", "epoch": "best_epoch"})
     last = last.rename(columns={"value": "last", "epoch": "last_epoch"})

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.comparison import Sample, comparisons, outcome_counts
+from report.comparison import Sample, comparisons, outcome_counts, score_comparisons
 from report.frames import StudyFrames
 from report.judging import judge_trials
+from report.records.comparisons import PairedComparison, ScoreComparison
+from report.records.estimates import ArmCounts
 from report.watched import up_to
+from robustness.metrics import find_metric
 from robustness.sweep.outcomes import SUMMARIES, Judge, judges
 
 
@@ -46,24 +48,28 @@ class JudgedStudy:
         return planned if watch is None else planned.loc[planned["configuration"] < watch.prefix]
 
     @cached_property
-    def outcome_counts(self) -> dict[str, dict[str, Any]]:
+    def outcome_counts(self) -> dict[str, ArmCounts]:
         """The fractions of each arm (`report.comparison.outcome_counts`)."""
         counts = outcome_counts(self.planned, self.frames)
         watch = self.sample.watch
         return counts if watch is None else watch.with_sequences(counts, self.planned, self.frames.rule)
 
     @cached_property
-    def comparisons(self) -> list[dict[str, Any]]:
+    def comparisons(self) -> list[PairedComparison]:
         """Every paired comparison of two arms (`report.comparison.comparisons`)."""
         return comparisons(self.planned, self.frames, self.sample)
 
     @cached_property
+    def score_comparisons(self) -> list[ScoreComparison]:
+        """Every comparison of two arms by their scores (`report.comparison.score_comparisons`)."""
+        return score_comparisons(self.planned, self.frames, self.sample)
+
+    @cached_property
     def score_range(self) -> tuple[float, float]:
-        """The ends of the axis of thresholds: 0.5 to 1 for an AUC, 0 to 1 for an accuracy, else the observed range."""
-        if self.frames.metric.endswith("auc"):
-            return 0.5, 1.0
-        if self.frames.metric.endswith("accuracy"):
-            return 0.0, 1.0
+        """The ends of the axis of thresholds: chance and a perfect value where known, else the observed range."""
+        known = find_metric(self.frames.metric).useful_range
+        if known is not None:
+            return known
         scores = self.planned[[f"score_{summary}" for summary in SUMMARIES]].to_numpy(dtype=float)
         finite = scores[np.isfinite(scores)]
         if not finite.size or finite.min() == finite.max():

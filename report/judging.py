@@ -12,12 +12,12 @@
 | reason | why it does not count: its status, or `not_measured`; <NA> if it counts |
 
 The rule is that of `robustness.sweep.outcomes`. A trial that learned nothing and has no score, because it diverged
-or because its metric was never a number, gets the worst: 0.5 for an AUC, else the lowest in the study.
+or because its metric was never a number, gets the worst: chance where the metric knows it (0.5 for an AUC), else the
+worst in the study.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -26,11 +26,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.frames import KEY, StudyFrames
+from report.records.estimates import JudgedOutcome
+from robustness.metrics import find_metric
 from robustness.sweep.outcome_arrays import counts, outcomes_of, thresholds_of
-from robustness.sweep.outcomes import CHANCE, SUMMARIES, Judge, loses_metric
+from robustness.sweep.outcomes import SUMMARIES, Judge, loses_metric
 from robustness.trial import COUNTED
 
-OUTCOMES = ("learned_nothing", "good")
+OUTCOMES: tuple[JudgedOutcome, JudgedOutcome] = ("learned_nothing", "good")
 
 
 def judge_trials(frames: StudyFrames, judges: Mapping[str, Judge]) -> pd.DataFrame:
@@ -69,11 +71,12 @@ def own_scores(trials: pd.DataFrame, summary: str) -> pd.Series[float]:
 
 
 def worst_score(frames: StudyFrames) -> float:
-    """The score of a trial without one: 0.5 for an AUC, else the lowest value of any trial."""
-    if frames.metric.endswith("auc"):
-        return CHANCE
-    lowest = frames.trials[list(SUMMARIES)].min().min()
-    return float(lowest) if math.isfinite(lowest) else 0.0
+    """The score of a trial without one: that of chance, such as 0.5 for an AUC, else the worst value of any trial."""
+    chance = find_metric(frames.metric).chance
+    if chance is not None:
+        return chance
+    values = frames.trials[list(SUMMARIES)].to_numpy(dtype=float)
+    return float(frames.goal.worst(values[np.isfinite(values)].tolist(), default=0.0))
 
 
 def _paired(trials: pd.DataFrame, arms: list[str]) -> pd.Series[bool]:

@@ -9,31 +9,52 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
 
 from report.analysis import Analysis, analyse
-from report.document import Numbers
+from report.document import Gallery, Numbers, Slider
 from report.drawing.style import drawing
 from report.drawing.svg import quiet, to_svg
 from report.exports import results_csv
 from report.frames import StudyFrames
+from report.judging import OUTCOMES
 from report.sections import make_sections
 from report.sections.cautions import cautions
 from report.sections.configurations import configuration_table
 from report.sections.provenance import provenance
-from report.sections.thresholds import slider_data
-from report.words import DASH, score, share_cell, text
+from report.sections.thresholds import SliderData, slider_data
+from report.words import score, share_cell, text
 from robustness.files import file_name
 from robustness.guards.outputs import GENERATOR, writing
 from robustness.store import StudyStore
+from robustness.sweep.outcomes import SUMMARIES
 
 _TEMPLATES = Path(__file__).parent / "templates"
+
+
+class DrawnPicture(TypedDict):
+    """A picture as SVG."""
+
+    title: str
+    svg: Markup
+
+
+class DrawnSection(TypedDict):
+    """A section as plain values for a template."""
+
+    name: str
+    title: str
+    reading: str
+    pictures: list[DrawnPicture]
+    numbers: Numbers | None
+    notes: tuple[str, ...]
+    galleries: tuple[Gallery, ...]
+    slider: Slider | None
 
 
 def write_report(study: StudyStore | StudyFrames | Analysis, path: Path | str, force: bool = False) -> Path:
@@ -103,17 +124,28 @@ def render(analysis: Analysis) -> str:
     )
 
 
-def draw_sections(analysis: Analysis) -> list[dict[str, Any]]:
-    """Each section that has something to show, as plain values for a template, its pictures as SVG."""
-    drawn = []
+def draw_sections(analysis: Analysis) -> list[DrawnSection]:
+    """Each section that has something to show."""
+    drawn: list[DrawnSection] = []
     with drawing():
         for section in make_sections(analysis):
-            pictures = []
+            pictures: list[DrawnPicture] = []
             for picture in section.pictures:
                 svg = to_svg(picture.draw(), picture.name, picture.title, picture.description)
                 # Every text in it was escaped when the SVG was written.
                 pictures.append({"title": picture.title, "svg": Markup(svg)})  # noqa: S704
-            drawn.append({**vars(section), "pictures": pictures})
+            drawn.append(
+                {
+                    "name": section.name,
+                    "title": section.title,
+                    "reading": section.reading,
+                    "pictures": pictures,
+                    "numbers": section.numbers,
+                    "notes": section.notes,
+                    "galleries": section.galleries,
+                    "slider": section.slider,
+                }
+            )
     return drawn
 
 
@@ -123,12 +155,16 @@ def _analysed(study: StudyStore | StudyFrames | Analysis) -> Analysis:
 
 def _headline(analysis: Analysis) -> Numbers:
     rows = []
+    shown = OUTCOMES if analysis.frames.has_thresholds else ()
     for arm, entry in analysis.results["arms"].items():
-        for epoch in ("best", "last"):
-            shares = (share_cell(entry["at"][epoch][outcome]) for outcome in ("learned_nothing", "good"))
+        for epoch in SUMMARIES:
+            shares = (share_cell(entry["at"][epoch][outcome]) for outcome in shown)
             scores = analysis.pairs.loc[analysis.pairs["arm"] == arm, f"score_{epoch}"]
-            rows.append((text(arm, 60), epoch, *shares, DASH if scores.empty else score(scores.max())))
-    return Numbers(("Arm", "Epoch", "Learned nothing", "Good", "Highest score"), tuple(rows))
+            median, best = (None, None) if scores.empty else (scores.median(), analysis.goal.best(scores.tolist()))
+            middle = () if shown else (score(median),)
+            rows.append((text(arm, 60), epoch, *shares, *middle, score(best)))
+    outcomes = ("Learned nothing", "Good") if shown else ("Median score",)
+    return Numbers(("Arm", "Epoch", *outcomes, "Best score"), tuple(rows))
 
 
 def _environment() -> jinja2.Environment:
@@ -152,7 +188,7 @@ def _policy(script: str, style: str) -> str:
     )
 
 
-def _embedded(data: Mapping[str, Any]) -> Markup:
+def _embedded(data: SliderData) -> Markup:
     """JSON that cannot end the script element it stands in."""
     written = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     for letter in "<>&":

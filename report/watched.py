@@ -10,20 +10,36 @@ before an earlier one are not a random sample.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from report.frames import StudyFrames
+from report.records.comparisons import PairedTable, ScoreComparison, Tested, TestedDifference
+from report.records.estimates import (
+    ArmCounts,
+    Ends,
+    Fraction,
+    FractionsByEpoch,
+    JudgedOutcome,
+    Mean,
+    OutcomeFractions,
+    Share,
+)
+from report.records.families import Compared, Evidence
 from report.words import OUTCOME_WORDS, SIGNIFICANT
 from robustness.errors import RobustnessError
+from robustness.goal import MAXIMIZE, Goal
 from robustness.metrics import find_metric
 from robustness.space.space import read_space
-from robustness.statistics.sequential import anytime_p, capital, closed, confidence_sequence
+from robustness.statistics.sequential import anytime_p, capital, confidence_sequence
+from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import ends_of_rounds
 from robustness.trial import PENDING
 
@@ -34,13 +50,8 @@ NO_BANDS = "A watched sweep has no bands: they hold only for a number of configu
 OUT_OF_ORDER = "ended_out_of_order"
 """The reason why a trial of a watched sweep that ended before an earlier configuration does not count."""
 
-
-@dataclass(frozen=True)
-class Evidence:
-    """The e-process of a comparison, by configuration, and how its sweep was watched."""
-
-    path: pd.Series[float]
-    watch: Watch
+_NO_ENDS: Ends = {"low": None, "high": None, "interval": NONE}
+_Entry = TypeVar("_Entry", bound=Tested)
 
 
 @dataclass(frozen=True)
@@ -51,10 +62,11 @@ class Watch:
     """The first configuration that has not ended in every arm; past the last if all have."""
     ends: tuple[int, ...]
     """The configurations after which evidence is read: with strata, the last of each whole round."""
-    planned: tuple[frozenset[str], str, str] | None
+    planned: Compared | None
     """The arms, outcome and epoch of a single comparison that the study names in advance (`stop.arms`)."""
     score_range: tuple[float, float] | None
     """The range of the study's metric; None if it is unbounded or unknown."""
+    goal: Goal = MAXIMIZE
 
     @staticmethod
     def of(frames: StudyFrames) -> Watch | None:
@@ -73,82 +85,99 @@ class Watch:
         arms = terms.get("arms")
         outcome = str(terms.get("outcome") or frames.primary)
         planned = (frozenset(map(str, arms)), outcome, frames.rule) if arms else None
-        return Watch(_finished_prefix(frames), ends, planned, find_metric(frames.metric).range)
+        bounds = find_metric(frames.metric).range
+        bounded = bounds if bounds is not None and all(map(math.isfinite, bounds)) else None
+        return Watch(_finished_prefix(frames), ends, planned, bounded, frames.goal)
 
-    def by_outcome(self, entry: Mapping[str, Any], pairs: pd.DataFrame) -> dict[str, Any]:
+    def by_outcome(self, entry: PairedTable, pairs: pd.DataFrame) -> tuple[PairedTable, Evidence]:
         """The comparison of pairs [pairs, 2] of zeros and ones, with its evidence."""
-        return self._tested(entry, _differences(pairs), (-1.0, 1.0), TEST)
+        tested, evidence = self._tested(entry, _differences(pairs), (-1.0, 1.0), TEST)
+        tested["p_exact"] = None  # its test is for a number of configurations that was settled beforehand
+        return tested, evidence
 
-    def by_score(self, entry: Mapping[str, Any], pairs: pd.DataFrame) -> dict[str, Any]:
+    def by_score(self, entry: ScoreComparison, pairs: pd.DataFrame) -> tuple[ScoreComparison, Evidence]:
         """The comparison of scores [pairs, 2]: of their mean if the metric is bounded, else of how often one is higher.
 
         The hypothesis about signs is that either arm is equally likely to score higher.
         """
         differences = _differences(pairs)
-        tested = self._by_mean_or_sign(entry, differences)
-        for key, wins in (
-            ("first_wins", differences > 0),
-            ("second_wins", differences < 0),
-            ("ties", differences == 0),
-        ):
-            tested[key] = {**entry[key], **self.share(wins.astype(float))}
-        return tested
+        tested, evidence = self._by_mean_or_sign(entry, differences)
+        tested["p_wilcoxon"] = None  # its test is for a number of configurations that was settled beforehand
+        better = self.goal.oriented(differences)
+        tested["first_wins"] = self._wins(entry["first_wins"], better > 0)
+        tested["second_wins"] = self._wins(entry["second_wins"], better < 0)
+        tested["ties"] = self._wins(entry["ties"], differences == 0)
+        return tested, evidence
 
-    def difference(self, differences: pd.Series[Any]) -> dict[str, Any]:
+    def _wins(self, share: Share, wins: pd.Series[bool]) -> Share:
+        return {**share, **self.share(wins.astype(float))}
+
+    def difference(self, differences: pd.Series[Any]) -> tuple[TestedDifference, Evidence]:
         """The mean of differences of scores, by unit in the order of the plan, with its evidence."""
-        entry = {"difference": float(differences.mean()) if len(differences) else None, "p_value": None}
+        entry: TestedDifference = {
+            "difference": float(differences.mean()) if len(differences) else None,
+            "p_value": None,
+            **_NO_ENDS,
+            "test": TEST,
+        }
         return self._by_mean_or_sign(entry, differences)
 
-    def mean(self, values: pd.Series[Any]) -> dict[str, Any]:
+    def mean(self, values: pd.Series[Any]) -> Mean:
         """The mean score of units in the order of the plan; a confidence sequence if the metric is bounded."""
-        mean = {"mean": float(values.mean()) if len(values) else None, "low": None, "high": None, "interval": NONE}
-        return mean if self.score_range is None else {**mean, **self._ends(values, *self.score_range)}
+        ends = _NO_ENDS if self.score_range is None else self._ends(values, *self.score_range)
+        return {"mean": float(values.mean()) if len(values) else None, **ends}
 
-    def share(self, shares: pd.Series[Any]) -> dict[str, Any]:
+    def share(self, shares: pd.Series[Any]) -> Ends:
         """`low`, `high` and `interval` of a mean of shares, by configuration."""
         return self._ends(shares, 0.0, 1.0)
 
-    def with_sequences(self, counts: Mapping[str, Any], judged: pd.DataFrame, rule: str) -> dict[str, dict[str, Any]]:
+    def with_sequences(
+        self, counts: Mapping[str, ArmCounts], judged: pd.DataFrame, rule: Summary
+    ) -> dict[str, ArmCounts]:
         """The fractions of each arm (`report.comparison.outcome_counts`) with confidence sequences."""
-        replaced = {}
+        replaced: dict[str, ArmCounts] = {}
         for arm, entry in counts.items():
             own = judged[judged["paired"] & (judged["arm"] == arm)]
-            at: dict[str, dict[str, Any]] = {}
-            for epoch, outcomes in entry["at"].items():
-                at[epoch] = {}
-                for outcome, fraction in outcomes.items():
-                    has = (own[f"outcome_{epoch}"] == outcome).fillna(False).astype("float64")
-                    at[epoch][outcome] = {**fraction, **self.share(has.groupby(own["configuration"]).mean())}
+            at: FractionsByEpoch = {
+                "best": self._outcomes(entry["at"]["best"], own, "best"),
+                "last": self._outcomes(entry["at"]["last"], own, "last"),
+            }
             replaced[arm] = {**entry, **at[rule], "at": at}
         return replaced
 
-    def _by_mean_or_sign(self, entry: Mapping[str, Any], differences: pd.Series[Any]) -> dict[str, Any]:
+    def _outcomes(self, fractions: OutcomeFractions, own: pd.DataFrame, epoch: Summary) -> OutcomeFractions:
+        return {
+            "learned_nothing": self._fraction(fractions["learned_nothing"], own, "learned_nothing", epoch),
+            "good": self._fraction(fractions["good"], own, "good", epoch),
+        }
+
+    def _fraction(self, fraction: Fraction, own: pd.DataFrame, outcome: JudgedOutcome, epoch: Summary) -> Fraction:
+        has = (own[f"outcome_{epoch}"] == outcome).fillna(False).astype("float64")
+        return {**fraction, **self.share(has.groupby(own["configuration"]).mean())}
+
+    def _by_mean_or_sign(self, entry: _Entry, differences: pd.Series[Any]) -> tuple[_Entry, Evidence]:
         if self.score_range is None:
             return self._tested(entry, np.sign(differences), None, SIGN_TEST)
         reach = self.score_range[1] - self.score_range[0]
         return self._tested(entry, differences, (-reach, reach), TEST)
 
     def _tested(
-        self, entry: Mapping[str, Any], values: pd.Series[Any], limits: tuple[float, float] | None, test: str
-    ) -> dict[str, Any]:
-        """The entry with the evidence of values within `limits`; without an interval if `limits` is None."""
+        self, entry: _Entry, values: pd.Series[Any], limits: tuple[float, float] | None, test: str
+    ) -> tuple[_Entry, Evidence]:
+        """The entry with the test of values within `limits`, and the evidence; no interval if `limits` is None."""
         scale = 1.0 if limits is None else limits[1]
         seen = self._seen(values)
         units = [unit for unit, look in zip(_units(values), seen, strict=True) if look]
         evidence = capital(np.clip(values.to_numpy(dtype=float) / scale, -1, 1))[seen]
         path = pd.Series(evidence, index=pd.Index(units, tupleize_cols=False))
-        none = {"low": None, "high": None, "interval": NONE}
-        return {
-            **entry,
-            **(none if limits is None else self._ends(values, *limits)),
-            "p_value": anytime_p(evidence) if len(values) else None,
-            "test": test,
-            # Of tests for a number of configurations that was settled beforehand.
-            **{key: None for key in ("p_exact", "p_wilcoxon") if key in entry},
-            "evidence": Evidence(path, self),
-        }
+        ends = _NO_ENDS if limits is None else self._ends(values, *limits)
+        tested = copy(entry)
+        tested["low"], tested["high"], tested["interval"] = ends["low"], ends["high"], ends["interval"]
+        tested["p_value"] = anytime_p(evidence) if len(values) else None
+        tested["test"] = test
+        return tested, Evidence(path, self.planned)
 
-    def _ends(self, values: pd.Series[Any], lowest: float, highest: float) -> dict[str, Any]:
+    def _ends(self, values: pd.Series[Any], lowest: float, highest: float) -> Ends:
         interval = confidence_sequence(values.to_numpy(dtype=float), lowest, highest, self._seen(values))
         if not len(values):
             return {"low": None, "high": None, "interval": interval.method}
@@ -163,21 +192,6 @@ class Watch:
         last = np.append((end[1:] != end[:-1]) | (numbers[1:] == numbers[:-1]), [True])[: len(end)]
         seen: NDArray[np.bool_] = last & (end < self.prefix)
         return seen
-
-
-def corrected(family: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The comparisons of one family with `p_adjusted` by closed testing; a planned comparison stands by itself."""
-    alone = [entry for entry in family if _is_planned(entry)]
-    others = [entry for entry in family if not _is_planned(entry) and entry["p_value"] is not None]
-    p_adjusted = {id(entry): entry["p_value"] for entry in alone}
-    if others:
-        paths = pd.concat([entry["evidence"].path for entry in others], axis=1, keys=range(len(others)))
-        together = paths.sort_index().ffill().fillna(1.0).to_numpy(dtype=float).T
-        p_adjusted |= {id(entry): anytime_p(path) for entry, path in zip(others, closed(together), strict=True)}
-    return [
-        {**{key: value for key, value in entry.items() if key != "evidence"}, "p_adjusted": p_adjusted.get(id(entry))}
-        for entry in family
-    ]
 
 
 def _finished_prefix(frames: StudyFrames) -> int:
@@ -237,9 +251,3 @@ def _differences(pairs: pd.DataFrame) -> pd.Series[Any]:
 def _units(values: pd.Series[Any]) -> list[tuple[int, int]]:
     """The configuration and replicate of each value; replicate 0 for means over replicates."""
     return [(int(unit[0]), int(unit[1])) if isinstance(unit, tuple) else (int(unit), 0) for unit in values.index]
-
-
-def _is_planned(entry: Mapping[str, Any]) -> bool:
-    planned = entry["evidence"].watch.planned
-    key = (frozenset(entry.get("arms", ())), entry.get("outcome"), entry.get("epoch"))
-    return planned is not None and key == planned

@@ -1,18 +1,18 @@
 """Names and numbers as sentences, tables and pictures write them.
 
-An `entry` is a mapping of the results (`docs/report_json.md`): a fraction with `count`, `of`, `fraction`, or a
-`difference`; either has `low`, `high` and mostly `interval`, the name of the interval's method. Where an entry has
-`replicates` above 1, its fraction is a mean over configurations, and no count of trials stands beside it.
+An `entry` is a part of the results (`report.records`). Where it has `replicates` above 1, its fraction is a mean over
+configurations, and no count of trials stands beside it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from report.records.estimates import Difference, Ends, Fraction, Replicates, known
 from robustness.errors import plural
 from robustness.guards.printable import printable
+from robustness.metrics import find_metric
 
 SIGNIFICANT = 0.05
 """The level at which a difference is significant."""
@@ -38,7 +38,7 @@ def spaced(name: object) -> str:
 
 def metric_words(metric: str) -> str:
     """`validation AUC` for `validation_auc`."""
-    return spaced(metric).replace("auc", "AUC")
+    return find_metric(metric).label
 
 
 def number(value: object) -> str:
@@ -48,12 +48,12 @@ def number(value: object) -> str:
     return f"{value:.4g}".replace("e-0", "e-")
 
 
-def named_values(values: Mapping[str, Any]) -> str:
+def named_values(values: Mapping[str, object]) -> str:
     """`learning_rate 0.01, batch_size 32`."""
     return ", ".join(f"{text(name, 40)} {number(value)}" for name, value in values.items())
 
 
-def cell_words(hyperparameters: Mapping[str, Any]) -> str:
+def cell_words(hyperparameters: Mapping[str, object]) -> str:
     """`epochs 20, batch size 1024`, for a cell of a grid."""
     values = {
         name: f"{value:g}" if isinstance(value, int | float) else value for name, value in hyperparameters.items()
@@ -104,58 +104,62 @@ def exact_percent(value: float) -> str:
     return f"{math.floor(1000 * value + 0.5 + 1e-9) / 10:.1f}\u00a0%"
 
 
-def has_interval(entry: Mapping[str, Any]) -> bool:
+def has_interval(entry: Ends) -> bool:
     """Whether an entry has an interval; without observations, among others, it has none."""
-    return entry["low"] is not None and not str(entry.get("interval", "")).startswith("none")
+    return entry["low"] is not None and not entry["interval"].startswith("none")
 
 
-def replicated(entry: Mapping[str, Any]) -> bool:
+def replicated(entry: Replicates) -> bool:
     """Whether an entry is over configurations with replicates."""
-    return int(entry.get("replicates", 1)) > 1
+    return entry["replicates"] > 1
 
 
-def units(entry: Mapping[str, Any], noun: str = "configuration") -> str:
-    """What a fraction or comparison is over: `12 configurations`, `8 configurations x 4 replicates`."""
-    configurations = plural(int(entry["configurations"]), noun)
-    return f"{configurations} x {_replicates(entry)} replicates" if replicated(entry) else configurations
+def units(entry: Replicates, of: int, noun: str = "configuration") -> str:
+    """What a fraction of so many trials, or a comparison of so many pairs, is over.
+
+    `12 configurations`, `8 configurations x 4 replicates`.
+    """
+    configurations = plural(entry["configurations"], noun)
+    return f"{configurations} x {_replicates(entry, of)} replicates" if replicated(entry) else configurations
 
 
-def short_units(entry: Mapping[str, Any]) -> str:
+def short_units(entry: Fraction) -> str:
     """`8 of 12`, or with replicates `8 x 4`: configurations x replicates."""
     if replicated(entry):
-        return f"{entry['configurations']} x {_replicates(entry)}"
+        return f"{entry['configurations']} x {_replicates(entry, entry['of'])}"
     return f"{entry['count']:.0f} of {entry['of']}"
 
 
-def _replicates(entry: Mapping[str, Any]) -> str:
-    whole = entry.get("of", entry.get("pairs")) == entry["configurations"] * entry["replicates"]
+def _replicates(entry: Replicates, of: int) -> str:
+    whole = of == entry["configurations"] * entry["replicates"]
     return str(entry["replicates"]) if whole else f"up to {entry['replicates']}"
 
 
-def share(entry: Mapping[str, Any], name: str = "95 % interval ", over: bool = True) -> str:
+def share(entry: Fraction, name: str = "95 % interval ", over: bool = True) -> str:
     """`8 of 12 (67 %, 95 % interval 39-86 %)`, for sentences.
 
     With replicates, `38 % of 8 configurations x 4 replicates (95 % interval 20-60 %)`, or without what it is over.
     """
     if not entry["of"]:
         return "0 of 0"
-    fraction = f"{percent(entry['fraction'])} %"
+    fraction = f"{percent(known(entry['fraction']))} %"
     ends = ""
     if has_interval(entry):
-        ends = f"{name}{percent(entry['low'])}-{percent(entry['high'])} %"
+        ends = f"{name}{percent(known(entry['low']))}-{percent(known(entry['high']))} %"
     if replicated(entry):
-        return f"{fraction}{f' of {units(entry)}' if over else ''}{f' ({ends})' if ends else ''}"
+        whole = f" of {units(entry, entry['of'])}" if over else ""
+        return f"{fraction}{whole}{f' ({ends})' if ends else ''}"
     return f"{short_units(entry)} ({', '.join(part for part in (fraction, ends) if part)})"
 
 
-def share_cell(entry: Mapping[str, Any]) -> str:
+def share_cell(entry: Fraction) -> str:
     """`66.7 % (8 of 12) [39.1 % to 86.2 %]`, for tables; with replicates `37.5 % (8 x 4) [...]`."""
     if not entry["of"]:
         return DASH
-    fraction = f"{exact_percent(entry['fraction'])} ({short_units(entry)})"
+    fraction = f"{exact_percent(known(entry['fraction']))} ({short_units(entry)})"
     if not has_interval(entry):
         return fraction
-    return f"{fraction} [{exact_percent(entry['low'])} to {exact_percent(entry['high'])}]"
+    return f"{fraction} [{exact_percent(known(entry['low']))} to {exact_percent(known(entry['high']))}]"
 
 
 def bracketed(
@@ -174,23 +178,23 @@ def interval_words(low: float, high: float, write: Callable[[float], str], name:
     return f"{name} {write(low)} to {write(high)}"
 
 
-def points(entry: Mapping[str, Any]) -> str:
+def points(entry: Difference) -> str:
     """A difference of fractions as `-42 points (95 % interval -60 to -20)`."""
     return _change(entry, lambda value, decimals: signed(100 * value, decimals), 0, " points")
 
 
-def mean_change(entry: Mapping[str, Any]) -> str:
+def mean_change(entry: Difference) -> str:
     """A difference of means as `+0.052 (95 % interval +0.020 to +0.084)`."""
     return _change(entry, signed, 3)
 
 
-def _change(entry: Mapping[str, Any], write: Callable[[float, int], str], decimals: int, unit: str = "") -> str:
+def _change(entry: Difference, write: Callable[[float, int], str], decimals: int, unit: str = "") -> str:
     if entry["difference"] is None:
         return DASH
     value = f"{write(entry['difference'], decimals)}{unit}"
     if not has_interval(entry):
         return value
-    low, high = (beside_zero(entry[end], write, decimals) for end in ("low", "high"))
+    low, high = (beside_zero(known(end), write, decimals) for end in (entry["low"], entry["high"]))
     return f"{value} (95 % interval {low} to {high})"
 
 

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robustness.goal import MAXIMIZE, Goal, GoalName, find_goal
+
 Floats: TypeAlias = NDArray[np.float64]
 MetricFunction: TypeAlias = Callable[[NDArray[np.int64], NDArray[Any]], float]
 """A function of labels [n] and mean probabilities [n, classes]."""
@@ -180,7 +182,7 @@ def bootstrap_standard_error(
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by which the epochs of a trial are judged; higher is better."""
+    """A metric by which the epochs of a trial are judged."""
 
     name: str
     """Name in a study's `outcomes.metric`."""
@@ -192,25 +194,39 @@ class Metric:
     """Lowest and highest possible value; None if unknown."""
     chance: float | None = None
     """Expected value of random guessing; None if unknown or dependent on the number of classes."""
+    goal: GoalName | None = None
+    """Whether it is maximised or minimised; None for a user's metric, of which only the study knows."""
     objective: str | None = None
     """Name in a study's `search.objective`; None if a search cannot optimise it by such a name."""
 
     @property
     def useful_range(self) -> tuple[float, float] | None:
-        """The range from chance, where known, to a perfect value."""
+        """The finite range between chance, where known, and a perfect value, lower end first."""
         if self.range is None:
             return None
         low, high = self.range
-        return (low if self.chance is None else self.chance, high)
+        if self.chance is not None:
+            low, high = (low, self.chance) if self.goal == "minimize" else (self.chance, high)
+        return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("validation_auc", "validation AUC", multiclass_auc, (0.0, 1.0), chance=0.5, objective="auc"),
-        Metric("validation_accuracy", "validation accuracy", accuracy, (0.0, 1.0), objective="accuracy"),
-        Metric("train_auc", "train AUC", multiclass_auc, (0.0, 1.0), chance=0.5),
-        Metric("train_accuracy", "train accuracy", accuracy, (0.0, 1.0)),
+        Metric("validation_auc", "validation AUC", multiclass_auc, (0.0, 1.0), 0.5, "maximize", "auc"),
+        Metric("validation_accuracy", "validation accuracy", accuracy, (0.0, 1.0), None, "maximize", "accuracy"),
+        Metric("validation_nll", "validation NLL", nll, (0.0, math.inf), None, "minimize", "nll"),
+        Metric(
+            "validation_calibration_error",
+            "validation calibration error",
+            expected_calibration_error,
+            (0.0, 1.0),
+            None,
+            "minimize",
+            "calibration_error",
+        ),
+        Metric("train_auc", "train AUC", multiclass_auc, (0.0, 1.0), 0.5, "maximize"),
+        Metric("train_accuracy", "train accuracy", accuracy, (0.0, 1.0), None, "maximize"),
     )
 }
 """Metrics by which the built-in classification trainable can be judged."""
@@ -221,7 +237,12 @@ OBJECTIVES = {metric.objective: name for name, metric in METRICS.items() if metr
 
 def find_metric(name: str) -> Metric:
     """Return the registered metric, or a record with only a name and a label for a user's own metric."""
-    return METRICS.get(name) or Metric(name, name.replace("_", " ").replace("auc", "AUC"))
+    return METRICS.get(name) or Metric(name, name.replace("_", " ").replace("auc", "AUC").replace("nll", "NLL"))
+
+
+def objective_goal(objective: str | None, of_study: Goal = MAXIMIZE) -> Goal:
+    """Return the goal of a search with this `objective`; without one, that of the study's own metric."""
+    return of_study if objective is None else find_goal(METRICS[OBJECTIVES[objective]].goal)
 
 
 def metric_function(name: str) -> MetricFunction:
@@ -233,13 +254,10 @@ def metric_function(name: str) -> MetricFunction:
 
 
 def scores(labels: NDArray[np.int64], probabilities: NDArray[Any]) -> dict[str, float]:
-    """Return every registered metric, NLL and calibration error of the mean of probabilities [draws, n, classes].
+    """Return every registered metric of the mean of probabilities [draws, n, classes].
 
     The names are those of the validation metrics without their prefix: `auc`, `accuracy`, ...
     """
     mean = predictive_mean(probabilities)
     short_names = {name.removeprefix("validation_"): name for name in METRICS if name.startswith("validation_")}
-    return {short: metric_function(name)(labels, mean) for short, name in short_names.items()} | {
-        "nll": nll(labels, mean),
-        "calibration_error": expected_calibration_error(labels, mean),
-    }
+    return {short: metric_function(name)(labels, mean) for short, name in short_names.items()}

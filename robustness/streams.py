@@ -1,7 +1,8 @@
 """Random streams, keyed by purpose and never by arm, so an extra draw in one arm does not shift another arm's numbers.
 
-A stream's key is (study seed, configuration, replicate, purpose, further integers such as epoch, step and layer). The
-seed is a hash of the key: streams with different keys are independent, and the same key always yields the same numbers.
+A stream's key is (study seed, configuration, replicate, purpose, further integers such as epoch, step and layer), and
+the label of the task in a study with `tasks`. The seed is a hash of the key: streams with different keys are
+independent, and the same key always yields the same numbers.
 """
 
 from __future__ import annotations
@@ -32,14 +33,17 @@ class Streams:
     seed: int
     configuration: int
     replicate: int = 0
+    task: str = ""
+    """The label of the task; empty in a study with a single one."""
 
     @staticmethod
     def of(trial: Trial) -> Streams:
-        return Streams(trial.seed, trial.configuration, trial.replicate)
+        return Streams(trial.seed, trial.configuration, trial.replicate, trial.task_label)
 
     def key(self, purpose: Purpose, *indices: int) -> int:
         """63-bit seed of the stream with this purpose and these indices."""
-        text = "/".join(map(str, (self.seed, self.configuration, self.replicate, purpose, *indices)))
+        task = (f"task {self.task}",) if self.task else ()
+        text = "/".join(map(str, (self.seed, self.configuration, self.replicate, *task, purpose, *indices)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
     def torch(self, purpose: Purpose, *indices: int, device: str | torch.device = "cpu") -> torch.Generator:

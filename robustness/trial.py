@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from robustness.goal import GoalName
+
 DEFAULT_TRAINABLE = "classification"
 """The trainable of a study that names none."""
 
@@ -37,11 +39,16 @@ same whether or not others follow."""
 
 
 class TrialKey(NamedTuple):
-    """Identifies a trial within its study; printed as `3/radial` or, for a later replicate, `3/radial/1`."""
+    """Identifies a trial within its study; printed as `3/radial` or, for a later replicate, `3/radial/1`.
+
+    In a study with `tasks` the task follows: `3/radial/1@cifar`.
+    """
 
     configuration: int
     arm: str
     replicate: int = 0
+    task: str = ""
+    """The label of the task; empty in a study with a single `task`."""
 
     @property
     def search(self) -> int:
@@ -49,7 +56,8 @@ class TrialKey(NamedTuple):
         return self.configuration // SEARCH_BLOCK
 
     def __str__(self) -> str:
-        return f"{self.configuration}/{self.arm}" + (f"/{self.replicate}" if self.replicate else "")
+        replicate, task = f"/{self.replicate}" if self.replicate else "", f"@{self.task}" if self.task else ""
+        return f"{self.configuration}/{self.arm}{replicate}{task}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ class Trial:
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     metric: str = "validation_auc"
-    """The measure that the study judges an epoch by; higher is better."""
+    """The measure that the study judges an epoch by."""
     trainable: str = DEFAULT_TRAINABLE
     checkpoint: str | None = None
     """A file for the trainable's state between epochs; training resumes from it if it exists."""
@@ -82,10 +90,16 @@ class Trial:
     """The run of the arm's search, from 0: the trial's own, or the one whose configuration the final model has."""
     records_start: bool = False
     """Whether the untrained network is evaluated, too, as epoch 0: where the study judges a trial by its gain."""
+    goal: GoalName = "maximize"
+    """Whether the metric is maximised or minimised."""
+    task_label: str = ""
+    """The label of the task in a study with `tasks`, part of every random stream's key; else empty."""
+    own: tuple[str, ...] = ()
+    """The hyperparameters that were drawn from the arm's own space."""
 
     @property
     def key(self) -> TrialKey:
-        return TrialKey(self.configuration, self.arm, self.replicate)
+        return TrialKey(self.configuration, self.arm, self.replicate, self.task_label)
 
 
 @dataclass(frozen=True)

@@ -147,8 +147,10 @@ def test_a_registered_metric_is_within_its_range_and_at_chance_for_random_guesse
     perfect = np.eye(2)[labels]
     assert metric.function is not None
     assert metric.range is not None
-    assert metric.function(labels, 1 - perfect) == metric.range[0]
-    assert metric.function(labels, perfect) == metric.range[1]
+    best, worst = metric.range if metric.goal == "minimize" else metric.range[::-1]
+    assert metric.function(labels, perfect) == best
+    # The NLL has no upper end.
+    assert metric.function(labels, 1 - perfect) == (worst if math.isfinite(worst) else pytest.approx(87.3, abs=0.1))
     assert metrics.find_metric(metric.name) is metric
     if metric.chance is not None:
         assert metric.function(labels, guesses) == pytest.approx(metric.chance, abs=0.03)
@@ -158,11 +160,14 @@ def test_the_useful_range_of_a_metric_starts_at_chance_where_that_is_known() -> 
     assert metrics.find_metric("validation_auc").useful_range == (0.5, 1.0)
     assert metrics.find_metric("validation_accuracy").useful_range == (0.0, 1.0)
     assert metrics.find_metric("reward").useful_range is None
+    assert metrics.find_metric("validation_nll").useful_range is None
+    assert metrics.find_metric("validation_calibration_error").useful_range == (0.0, 1.0)
+    assert metrics.Metric("error", "error", None, (0.0, 1.0), 0.5, "minimize").useful_range == (0.0, 0.5)
 
 
 def test_a_search_optimises_validation_metrics_by_unique_names() -> None:
     objectives = [metric.objective for metric in metrics.METRICS.values() if metric.objective is not None]
-    assert sorted(objectives) == ["accuracy", "auc"]
+    assert sorted(objectives) == ["accuracy", "auc", "calibration_error", "nll"]
     assert all(m.name == f"validation_{m.objective}" for m in metrics.METRICS.values() if m.objective is not None)
 
 
@@ -174,4 +179,4 @@ def test_nothing_is_assumed_about_a_users_own_metric(name: str, label: str) -> N
 
 def test_labels_of_registered_metrics_follow_the_rule_for_unregistered_ones() -> None:
     for name, metric in metrics.METRICS.items():
-        assert metric.label == name.replace("_", " ").replace("auc", "AUC")
+        assert metric.label == metrics.find_metric(f"{name}_").label.rstrip()

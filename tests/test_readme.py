@@ -1,4 +1,4 @@
-"""The README: the tool knows its commands, those that take seconds run as they stand, its links lead somewhere."""
+"""The README: the tool knows its commands, and those that take seconds run as they stand."""
 
 from __future__ import annotations
 
@@ -70,15 +70,6 @@ def test_the_study_file_is_the_bundled_one_without_its_comments() -> None:
     bundled = read_file(ROOT / "studies" / "quickstart.yaml", StudyFileError)
     del bundled["description"], bundled["outcomes"]["primary"]
     assert study == bundled
-
-
-@pytest.mark.parametrize("page", [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], ids=lambda page: page.stem)
-def test_links_lead_to_files_of_the_project(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
-    links += re.findall(r'(?:src|href)="([^":]+)"', text)
-    missing = [link for link in links if not page.parent.joinpath(link).is_file()]
-    assert not missing
 
 
 def test_what_takes_seconds_runs_as_it_stands(tmp_path: Path) -> None:

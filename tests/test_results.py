@@ -109,7 +109,7 @@ def test_the_page_says_what_the_results_say(page: str, results: dict[str, Any]) 
         entry = tested[one, other, outcome.replace(" ", "_")]
         counts = (str(entry[key]) for key in ("only_first", "only_second"))
         values = (p_words(entry[key]) for key in ("p_value", "p_adjusted"))
-        assert told == " | ".join((*counts, points(second_minus_first(entry, "difference")), *values))
+        assert told == " | ".join((*counts, points(second_minus_first(entry, entry["difference"])), *values))
     by_rho = results["sensitivity"]["hyperparameters"]["initial_rho"]
     for place, rho in enumerate(by_rho["values"]):
         found = [by_rho["arms"][arm]["learned_nothing"][place] for arm in results["arms"]]

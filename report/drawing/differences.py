@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from report.drawing.style import INK, panel
-from report.words import SIGNIFICANT, has_interval, signed
+from report.records.comparisons import Change
+from report.records.estimates import known
+from report.words import has_interval, is_significant, signed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,10 +20,10 @@ BESIDE = 0.08
 
 @dataclass(frozen=True)
 class Row:
-    """One difference: `entry` has `difference`, `low`, `high`, `interval` and `p_adjusted`."""
+    """One difference."""
 
     label: str
-    entry: Mapping[str, Any]
+    entry: Change
     colour: str
     marker: str = "o"
 
@@ -30,14 +32,16 @@ def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, deci
     """A point and its 95 % interval for each row, from the top down; filled if significant after correction."""
     figure, axes = panel(height=1.5 + 0.52 * len(rows))
     axes.axvline(0, color=INK, linewidth=1)
-    known = [(place, row) for place, row in enumerate(rows) if row.entry["difference"] is not None]
-    reached = [0.0, *(end for _, row in known for end in _ends(row.entry, factor))]
+    drawn = [
+        (place, row, factor * row.entry["difference"])
+        for place, row in enumerate(rows)
+        if row.entry["difference"] is not None
+    ]
+    reached = [0.0, *(end for _, row, _ in drawn for end in _ends(row.entry, factor))]
     width = max(reached) - min(reached)
-    for place, row in known:
-        value = factor * row.entry["difference"]
+    for place, row, value in drawn:
         axes.plot(_ends(row.entry, factor), [place, place], color=row.colour, linewidth=2.2, solid_capstyle="butt")
-        significant = row.entry["p_adjusted"] is not None and row.entry["p_adjusted"] < SIGNIFICANT
-        fill = row.colour if significant else "white"
+        fill = row.colour if is_significant(row.entry["p_adjusted"]) else "white"
         axes.plot(value, place, row.marker, color=fill, markeredgecolor=row.colour, markeredgewidth=1.6, markersize=8)
         side = 0 if abs(value) > BESIDE * width else -1 if value < 0 else 1
         axes.annotate(
@@ -56,7 +60,7 @@ def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, deci
     return figure
 
 
-def _ends(entry: Mapping[str, Any], factor: float) -> tuple[float, float]:
+def _ends(entry: Change, factor: float) -> tuple[float, float]:
     """The ends of a row: of its interval, or its point twice."""
-    low, high = ("low", "high") if has_interval(entry) else ("difference", "difference")
-    return factor * entry[low], factor * entry[high]
+    low, high = (entry["low"], entry["high"]) if has_interval(entry) else (entry["difference"], entry["difference"])
+    return factor * known(low), factor * known(high)

@@ -10,13 +10,10 @@ results as `analysis.results[key]`.
 
 The results of an `OWN` section are None for studies of another kind, and else a mapping with at least
 
-| key | content |
-|---|---|
-| `sentences` | what the study shows; they open the page |
-| `alone` | whether fractions of configurations say nothing about it, so that the page leaves them out |
+`sentences` and `alone` (`report.sections.topic.OwnResults`). It may have `cautions` and `complete`.
 
-It may have `cautions`, sentences on what weakens the results, and `complete`, whether all that the study asks for
-is there.
+The type of each section's results is a `TypedDict` in its module, and an entry of `report.sections.results.Results`,
+the type of the whole JSON.
 
 Installed packages add sections of their own at the end, by entry points: `report.sections.installed`.
 """
@@ -24,7 +21,7 @@ Installed packages add sections of their own at the end, by entry points: `repor
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from report.document import Section
 from report.judged_study import JudgedStudy
@@ -58,7 +55,7 @@ from report.sections import (
     winners,
 )
 from report.sections.installed import installed_topics
-from report.sections.topic import Group, Topic
+from report.sections.topic import AnyOwnResults, Group, Topic
 from report.watched import without_intervals
 
 if TYPE_CHECKING:
@@ -105,9 +102,9 @@ def topics() -> tuple[Topic, ...]:
     return SECTIONS + installed_topics()
 
 
-def section_results(study: JudgedStudy) -> dict[str, Any]:
+def section_results(study: JudgedStudy) -> dict[str, object]:
     """The results of every section by key; kinds of study that this one is not of have none."""
-    parts = {}
+    parts: dict[str, object] = {}
     for topic in topics():
         if topic.key is not None and topic.results is not None:
             part = topic.results(study)
@@ -125,12 +122,13 @@ def make_sections(analysis: Analysis) -> Iterator[Section]:
             yield from topic.sections(analysis)
 
 
-def own_results(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def own_results(results: Mapping[str, object]) -> list[AnyOwnResults]:
     """The results of the kinds that a study is of, among all of its results."""
     keys = [topic.key for topic in topics() if topic.group is Group.OWN and topic.key is not None]
-    return [results[key] for key in keys if key in results]
+    # A test, and the guard of installed sections, see to it that each has these keys.
+    return [cast(AnyOwnResults, results[key]) for key in keys if key in results]
 
 
-def stands_alone(results: Mapping[str, Any]) -> bool:
+def stands_alone(results: Mapping[str, object]) -> bool:
     """Whether a study goes without fractions of configurations."""
     return any(entry["alone"] for entry in own_results(results))

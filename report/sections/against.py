@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from report.comparison import second_minus_first
 from report.document import Numbers, Picture, Section
 from report.drawing.differences import Row, draw_differences
+from report.records.comparisons import Change
 from report.sections.outcomes import CONFIGURATIONS
 from report.words import ONE_TEST, capitalised, is_significant, mean_change, p_words, points, text
 from robustness.errors import plural
@@ -22,8 +23,16 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     fixed = analysis.frames.document.get("compare_with")
     if fixed is None:
         return
-    shares = _differences(analysis, "paired", "difference", analysis.primary)
-    scores = _differences(analysis, "scores", "mean_difference")
+    shares = {
+        entry["arms"][1]: second_minus_first(entry, entry["difference"])
+        for entry in analysis.results["paired"]
+        if (entry["epoch"], entry["outcome"]) == (analysis.epoch, analysis.primary) and entry["difference"] is not None
+    }
+    scores = {
+        entry["arms"][1]: second_minus_first(entry, entry["mean_difference"])
+        for entry in analysis.results["scores"]
+        if entry["epoch"] == analysis.epoch and entry["mean_difference"] is not None
+    }
     if not shares:
         return
     outcome, name = CONFIGURATIONS[analysis.primary], text(fixed, 60)
@@ -51,9 +60,11 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         (
             text(arm, 60),
             points(shares[arm]),
-            *(p_words(shares[arm][key]) for key in ("p_value", "p_adjusted")),
+            p_words(shares[arm]["p_value"]),
+            p_words(shares[arm]["p_adjusted"]),
             mean_change(scores[arm]),
-            *(p_words(scores[arm][key]) for key in ("p_value", "p_adjusted")),
+            p_words(scores[arm]["p_value"]),
+            p_words(scores[arm]["p_adjusted"]),
         )
         for arm in shares
     )
@@ -74,16 +85,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _differences(analysis: Analysis, key: str, value: str, outcome: str | None = None) -> dict[str, dict[str, Any]]:
-    """By arm the differences at the study's epoch, as the arm minus the one that it is compared with."""
-    return {
-        entry["arms"][1]: second_minus_first(entry, value)
-        for entry in analysis.results[key]
-        if entry["epoch"] == analysis.epoch and entry.get("outcome") == outcome and entry[value] is not None
-    }
-
-
-def _reading(shares: Mapping[str, Any], scores: Mapping[str, Any], name: str, correction: str) -> str:
+def _reading(shares: Mapping[str, Change], scores: Mapping[str, Change], name: str, correction: str) -> str:
     significant = [
         f"{text(arm, 40)} ({points(shares[arm])}; mean {mean_change(scores[arm])})"
         for arm in shares

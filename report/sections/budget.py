@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -23,26 +23,49 @@ if TYPE_CHECKING:
 SHOWN = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
-def results(study: JudgedStudy) -> dict[str, Any]:
+class ArmBudget(TypedDict):
+    """An arm's expected best score by number of trials, with its band, and the trials that a good one takes."""
+
+    trials: list[int]
+    expected: list[float]
+    low: list[float] | None
+    high: list[float] | None
+    needed: int | None
+    needed_low: int | None
+    needed_high: int | None
+
+
+class BudgetResults(TypedDict):
+    """What tuning costs."""
+
+    chance: float
+    arms: dict[str, ArmBudget]
+
+
+def results(study: JudgedStudy) -> BudgetResults:
     """For each arm the expected best score by number of trials with its band, and the trials that a good one takes."""
-    arms: dict[str, Any] = {}
+    arms: dict[str, ArmBudget] = {}
     for arm in study.frames.arms:
         groups = study.paired_scores(arm)
         if not groups:
             continue
         sizes = budget_sizes(sum(len(group) for group in groups))
-        band = budget_band(groups, sizes)
+        goal = study.frames.goal
+        band = budget_band([goal.oriented(group) for group in groups], sizes)
+        ends = [goal.oriented(end).tolist() for end in (band.low, band.high)]
         good = study.outcome_counts[arm]["good"]
-        needed = {
-            key: trials_needed(min(1.0, good[end]), study.sample.population)
-            for key, end in (("needed", "fraction"), ("needed_low", "high"), ("needed_high", "low"))
-        }
+        needed, least, most = (
+            None if share is None else trials_needed(min(1.0, share), study.sample.population)
+            for share in (good["fraction"], good["high"], good["low"])
+        )
         arms[arm] = {
             "trials": sizes,
-            "expected": band.middle.tolist(),
-            "low": band.low.tolist(),
-            "high": band.high.tolist(),
-            **needed,
+            "expected": goal.oriented(band.middle).tolist(),
+            "low": ends[1] if goal.minimizes else ends[0],
+            "high": ends[0] if goal.minimizes else ends[1],
+            "needed": needed,
+            "needed_low": least,
+            "needed_high": most,
         }
     return {"chance": REACHED, "arms": arms}
 
@@ -54,12 +77,14 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if not arms:
         return
     chance = f"{percent(budget['chance'])} %"
+    thresholds = analysis.frames.has_thresholds
     needed = ", ".join(f"{text(arm, 60)} {_needed(entry)}" for arm, entry in arms.items())
     picture = Picture(
         "budget",
         "Expected best score by number of trials",
-        f"The expected best {analysis.metric_words} by number of random trials, a rising line for each arm with its "
-        f"95 % band. Trials for a good one with {chance} chance: {needed}.",
+        f"The expected best {analysis.metric_words} by number of random trials, a "
+        f"{'falling' if analysis.goal.minimizes else 'rising'} line for each arm with its 95 % band."
+        + (f" Trials for a good one with {chance} chance: {needed}." if thresholds else ""),
         partial(_draw, analysis, arms),
     )
     rows = []
@@ -67,9 +92,14 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         for n in SHOWN:
             if n > entry["trials"][-1]:
                 break
-            value, low, high = (_at(n, entry, key) for key in ("expected", "low", "high"))
+            value, low, high = (_at(n, entry, curve) for curve in (entry["expected"], entry["low"], entry["high"]))
             rows.append((text(arm, 60), str(n), bracketed(value, low, high, score)))
-    reading = f"Random trials until one is good (at least {analysis.good:g}) with {chance} chance: {needed}."
+    if thresholds:
+        most = "at most" if analysis.goal.minimizes else "at least"
+        reading = f"Random trials until one is good ({most} {analysis.good:g}) with {chance} chance: {needed}."
+    else:
+        best = ", ".join(f"{text(arm, 60)} {score(entry['expected'][-1])}" for arm, entry in arms.items())
+        reading = f"The best {analysis.metric_words} of all trials: {best}."
     yield Section(
         "budget",
         "What tuning costs",
@@ -84,12 +114,12 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _at(n: int, entry: Mapping[str, Any], key: str) -> float | None:
+def _at(n: int, entry: ArmBudget, curve: list[float] | None) -> float | None:
     """A curve of an arm after n trials; None if there is no such curve."""
-    return None if entry[key] is None else float(np.interp(n, entry["trials"], entry[key]))
+    return None if curve is None else float(np.interp(n, entry["trials"], curve))
 
 
-def _needed(entry: Mapping[str, Any]) -> str:
+def _needed(entry: ArmBudget) -> str:
     if entry["needed"] is None:
         return "unknown, since none was good"
     if entry["needed_low"] is None:
@@ -100,13 +130,13 @@ def _needed(entry: Mapping[str, Any]) -> str:
     return f"{entry['needed']} [{entry['needed_low']} to {most}]"
 
 
-def _draw(analysis: Analysis, arms: Mapping[str, Any]) -> Figure:
+def _draw(analysis: Analysis, arms: Mapping[str, ArmBudget]) -> Figure:
     figure, axes = panel()
     ends = {}
     for arm, entry in arms.items():
         colour = analysis.arms.colour(arm)
         x, y = np.array(entry["trials"], dtype=float), np.array(entry["expected"], dtype=float)
-        if entry["low"] is not None:
+        if entry["low"] is not None and entry["high"] is not None:
             axes.fill_between(x, entry["low"], entry["high"], color=colour, alpha=0.18, linewidth=0)
         mark = "o" if len(x) == 1 else None
         axes.plot(x, y, color=colour, linestyle=analysis.arms.dash(arm), linewidth=1.8, marker=mark)

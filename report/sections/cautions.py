@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from report.records.estimates import known
 from report.sections import own_results
 from report.sections.learning_rule import within_error_sentence
 from report.sections.verdict import decided
@@ -29,16 +30,17 @@ def cautions(analysis: Analysis) -> list[str]:
         own = [entry["cautions"] for entry in own_results(analysis.results) if "cautions" in entry]
         rest = [caution for each in own for caution in each] if own else _left_out(analysis)
         return [*_contradictory(analysis), *_incomplete(analysis), *rest]
+    thresholds = analysis.frames.has_thresholds
     return [
         *_contradictory(analysis),
         *_incomplete(analysis),
         *_few(analysis),
-        *_threshold(analysis),
+        *(_threshold(analysis) if thresholds else ()),
         *_rule_by_chance(analysis),
         *_left_out(analysis),
         *_epochs_disagree(analysis),
         *_diverged(analysis),
-        *_depends(analysis),
+        *(_depends(analysis) if thresholds else ()),
     ]
 
 
@@ -94,10 +96,12 @@ def _threshold(analysis: Analysis) -> Iterator[str]:
     scores = (note or {}).get("scores") or []
     if judge.known and judge.inclusive and 0 < len(scores) < ENOUGH_UNTRAINED:
         yield f"“Learned nothing” rests on {len(scores)} untrained networks; at least {ENOUGH_UNTRAINED} are wanted."
+    # Only thresholds of a metric that is maximised depend on the cell.
     highest = judge.nothing if judge.gains else max([judge.nothing, *judge.cells.values()])
-    if highest >= analysis.good and not judge.gains:
+    if judge.goal.at_least_as_good(highest, analysis.good) and not judge.gains:
+        side = "above" if judge.goal.minimizes else "below"
         yield (
-            f"The threshold of “learned nothing” ({highest:.3f}) is not below that of “good” ({judge.good:g}), "
+            f"The threshold of “learned nothing” ({highest:.3f}) is not {side} that of “good” ({judge.good:g}), "
             "so trials that reach “good” may count as having learned nothing."
         )
 
@@ -105,17 +109,22 @@ def _threshold(analysis: Analysis) -> Iterator[str]:
 def _rule_by_chance(analysis: Analysis) -> Iterator[str]:
     """Trials within the error of the threshold, and untrained networks that pass it more often than the rule says."""
     rule = analysis.results["learning_rule"]
+    if rule is None:
+        return
     entry = rule["at"][analysis.epoch]
     named = within_error_sentence(entry, analysis.epoch)
     if named:
         yield named
-    passed = {arm: share for arm, share in (entry["untrained"] or {}).items() if share["low"] > rule["level"]}
+    level = rule["level"]
+    if level is None:
+        return
+    passed = {arm: share for arm, share in (entry["untrained"] or {}).items() if known(share["low"]) > level}
     if passed:
         shares = ", ".join(
-            f"{percent(share['fraction'])} % of untrained {text(arm, 60)}" for arm, share in passed.items()
+            f"{percent(known(share['fraction']))} % of untrained {text(arm, 60)}" for arm, share in passed.items()
         )
         yield (
-            f"“Learned nothing” is not a {100 * rule['level']:g} % rule here: {shares} networks would count as having "
+            f"“Learned nothing” is not a {100 * level:g} % rule here: {shares} networks would count as having "
             "learned, so some trials that count as having learned may not have."
         )
 
@@ -164,7 +173,8 @@ def _diverged(analysis: Analysis) -> Iterator[str]:
 def _depends(analysis: Analysis) -> Iterator[str]:
     """The verdict at other thresholds, and under other ways of counting the trials that were left out."""
     hidden = []
-    for entry in analysis.results["thresholds"]["dependence"]:
+    thresholds = analysis.results["thresholds"]
+    for entry in thresholds["dependence"] if thresholds else ():
         others = [arm for arm in entry["favoured"] if arm != entry["favours"]]
         if entry["favours"] and others:
             yield (
@@ -186,10 +196,14 @@ def _depends(analysis: Analysis) -> Iterator[str]:
             f"The verdict on {pairs} depends on the threshold: at the study's own ({hidden[0][0]['threshold']:.3f}) no "
             f"difference is shown, at others {_names(favoured, ' or ')} is favoured."
         )
-    for key, what in (("left_out", "trials that ended without a result"), ("missing", "trials that are missing")):
-        entries = [entry for entry in analysis.results["left_out"]["matters"] if entry[key]["changes"]]
-        if entries:
-            most = max(entry[key]["trials"] for entry in entries)
-            count = f"the {most}" if len(entries) == 1 else f"up to {most}"
-            pairs = "; ".join(_names(entry["arms"]) for entry in entries)
+    matters = analysis.results["left_out"]["matters"]
+    for counted, what in (
+        ([entry["left_out"] for entry in matters], "trials that ended without a result"),
+        ([entry["missing"] for entry in matters], "trials that are missing"),
+    ):
+        changed = [(entry["arms"], own) for entry, own in zip(matters, counted, strict=True) if own["changes"]]
+        if changed:
+            most = max(own["trials"] for _, own in changed)
+            count = f"the {most}" if len(changed) == 1 else f"up to {most}"
+            pairs = "; ".join(_names(arms) for arms, _ in changed)
             yield f"Counting {count} {what} in another way could change the verdict on {pairs}."

@@ -91,6 +91,6 @@ def _reading(analysis: Analysis, count: int, shown: int) -> str:
         reading += f", of which the first {shown} are in this table and all in the CSV"
     if scored.empty:
         return reading + "; none has a result yet."
-    best = scored.iloc[int(scored["score"].argmax())]
+    best = scored.iloc[int(analysis.goal.oriented(scored["score"]).argmax())]
     where = f"{text(best['arm'], 60)} on configuration {best['configuration']}"
-    return f"{reading}; the highest score is {score(best['score'])}, {where}."
+    return f"{reading}; the best score is {score(best['score'])}, {where}."

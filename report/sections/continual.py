@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from report.drawing.style import panel
 from report.frames import KEY, StudyFrames
 from report.judged_study import JudgedStudy
 from report.words import DASH, cell_words, number, percent, percent_with_error, text
-from robustness.statistics.means import mean_with_error
+from robustness.statistics.means import MeanWithError, mean_with_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,12 +29,50 @@ if TYPE_CHECKING:
 
 TRAINABLE = "continual"
 CHOSEN_BY = "validation_accuracy"
-MEASURES = ("validation_accuracy", "test_accuracy", "forgetting", "first_task")
+Measure: TypeAlias = Literal["validation_accuracy", "test_accuracy", "forgetting", "first_task"]
+MEASURES: tuple[Measure, ...] = ("validation_accuracy", "test_accuracy", "forgetting", "first_task")
 """Measured for each cell after the last task; `first_task` is the test accuracy on the first."""
 ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
 
 
-def results(study: JudgedStudy) -> Mapping[str, Any] | None:
+class Cell(TypedDict):
+    """A configuration, with the mean of each measure over its runs."""
+
+    configuration: int
+    hyperparameters: Mapping[str, object]
+    validation_accuracy: float
+    test_accuracy: float
+    forgetting: float
+    first_task: float
+    trials: int
+
+
+class ContinualArm(TypedDict):
+    """An arm at its best cell, and all of its cells."""
+
+    configuration: int
+    hyperparameters: Mapping[str, object]
+    trials: int
+    validation_accuracy: MeanWithError
+    test_accuracy: MeanWithError
+    forgetting: MeanWithError
+    first_task: MeanWithError
+    after: list[list[float | None]]
+    cells: list[Cell]
+
+
+class ContinualResults(TypedDict):
+    """`continual` of the JSON."""
+
+    sentences: list[str]
+    alone: bool
+    tasks: int
+    heads: int
+    chosen_by: str
+    arms: dict[str, ContinualArm | None]
+
+
+def results(study: JudgedStudy) -> ContinualResults | None:
     """The results of a study of continual learning; None for any other."""
     frames = study.frames
     if frames.document.get("trainable") != TRAINABLE:
@@ -64,31 +102,46 @@ def _ended(frames: StudyFrames, tasks: int) -> pd.DataFrame:
     return last.assign(first_task=last["test_accuracy_task_1"])
 
 
-def _arm(frames: StudyFrames, ended: pd.DataFrame, tasks: int) -> dict[str, Any] | None:
+def _arm(frames: StudyFrames, ended: pd.DataFrame, tasks: int) -> ContinualArm | None:
     """An arm's cells, and its best one in full; None if no trial has ended."""
     if ended.empty:
         return None
     common = ended[ended["replicate"] < frames.replicates]
     scores = common.groupby("configuration")[CHOSEN_BY].mean()
     best = int(scores.index.to_numpy()[scores.to_numpy().argmax()])  # the lowest of equal ones
-    cells = []
-    for configuration, rows in common.groupby("configuration"):
-        cell: dict[str, Any] = {"configuration": int(str(configuration)), **_drawn(frames, int(str(configuration)))}
-        cells.append(cell | {name: float(rows[name].mean()) for name in MEASURES} | {"trials": len(rows)})
     own = ended[ended["configuration"] == best]
     return {
         "configuration": best,
-        **_drawn(frames, best),
+        "hyperparameters": _hyperparameters(frames, best),
         "trials": len(own),
-        **{name: mean_with_error(own[name].to_numpy(dtype=float)) for name in MEASURES},
+        "validation_accuracy": _mean(own, "validation_accuracy"),
+        "test_accuracy": _mean(own, "test_accuracy"),
+        "forgetting": _mean(own, "forgetting"),
+        "first_task": _mean(own, "first_task"),
         "after": _after(frames, own, tasks),
-        "cells": cells,
+        "cells": [_cell(frames, int(str(number)), rows) for number, rows in common.groupby("configuration")],
     }
 
 
-def _drawn(frames: StudyFrames, configuration: int) -> dict[str, Any]:
+def _cell(frames: StudyFrames, configuration: int, rows: pd.DataFrame) -> Cell:
+    return {
+        "configuration": configuration,
+        "hyperparameters": _hyperparameters(frames, configuration),
+        "validation_accuracy": float(rows["validation_accuracy"].mean()),
+        "test_accuracy": float(rows["test_accuracy"].mean()),
+        "forgetting": float(rows["forgetting"].mean()),
+        "first_task": float(rows["first_task"].mean()),
+        "trials": len(rows),
+    }
+
+
+def _mean(rows: pd.DataFrame, measure: Measure) -> MeanWithError:
+    return mean_with_error(rows[measure].to_numpy(dtype=float))
+
+
+def _hyperparameters(frames: StudyFrames, configuration: int) -> dict[str, object]:
     row = frames.configurations.loc[configuration]
-    return {"hyperparameters": {name: row[name] for name in frames.varied if not pd.isna(row[name])}}
+    return {name: row[name] for name in frames.varied if not pd.isna(row[name])}
 
 
 def _after(frames: StudyFrames, own: pd.DataFrame, tasks: int) -> list[list[float | None]]:
@@ -105,11 +158,11 @@ def _count(tasks: int) -> range:
     return range(1, tasks + 1)
 
 
-def _percent(entry: Mapping[str, Any]) -> str:
+def _percent(entry: MeanWithError) -> str:
     return percent_with_error(entry["mean"], entry["standard_error"])
 
 
-def _sentences(arms: Mapping[str, Mapping[str, Any] | None], tasks: int) -> list[str]:
+def _sentences(arms: Mapping[str, ContinualArm | None], tasks: int) -> list[str]:
     known = {arm: entry for arm, entry in arms.items() if entry is not None}
     if not known:
         return ["No trial has learned all of its tasks yet."]
@@ -126,7 +179,7 @@ def _sentences(arms: Mapping[str, Mapping[str, Any] | None], tasks: int) -> list
     ]
 
 
-WORDS = {
+WORDS: dict[Measure, str] = {
     "validation_accuracy": "Validation accuracy",
     "test_accuracy": "Test accuracy",
     "forgetting": "Forgetting",
@@ -145,21 +198,18 @@ def _best_cells(analysis: Analysis) -> Iterator[Section]:
     arms = _arms(analysis)
     if not arms:
         return
-    tasks = int(analysis.results["continual"]["tasks"])
-    last = "; ".join(
-        f"{text(arm, 60)} " + ", ".join(f"{percent(value, 1)} %" for value in entry["after"][-1])
-        for arm, entry in arms.items()
-    )
+    continual: ContinualResults = analysis.results["continual"]
+    last = "; ".join(f"{text(arm, 60)} {_percentages(entry['after'][-1])}" for arm, entry in arms.items())
     pictures = [
         Picture(
             "continual-last",
             "The last network on every task",
-            f"Test accuracy on tasks 1 to {tasks} after the last of them, a line for each arm: {last}.",
+            f"Test accuracy on tasks 1 to {continual['tasks']} after the last of them, a line for each arm: {last}.",
             partial(_draw_last, analysis, arms),
         )
     ]
     for place, (arm, entry) in enumerate(arms.items()):
-        kept = ", ".join(f"{percent(row[0], 1)} %" for row in entry["after"])
+        kept = _percentages([row[0] for row in entry["after"]])
         pictures.append(
             Picture(
                 f"continual-after-{place}",
@@ -208,18 +258,22 @@ def _grid(analysis: Analysis) -> Iterator[Section]:
     yield Section("continual-grid", "The grid", reading, (), Numbers(columns, tuple(rows)))
 
 
-def _arms(analysis: Analysis) -> dict[str, Mapping[str, Any]]:
+def _arms(analysis: Analysis) -> dict[str, ContinualArm]:
     """The arms that have something to show."""
-    continual = analysis.results.get("continual") or {"arms": {}}
-    return {arm: entry for arm, entry in continual["arms"].items() if entry is not None}
+    continual: ContinualResults | None = analysis.results.get("continual")
+    return {arm: entry for arm, entry in (continual["arms"].items() if continual else ()) if entry is not None}
 
 
-def _range(entry: Mapping[str, Any]) -> str:
+def _percentages(shares: list[float | None]) -> str:
+    return ", ".join(f"{percent(share, 1)} %" for share in shares if share is not None)
+
+
+def _range(entry: ContinualArm) -> str:
     values = [cell["test_accuracy"] for cell in entry["cells"]]
     return f"{percent(min(values), 1)} to {percent(max(values), 1)} %"
 
 
-def _draw_last(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]]) -> Figure:
+def _draw_last(analysis: Analysis, arms: Mapping[str, ContinualArm]) -> Figure:
     figure, axes = panel()
     ends = {}
     for arm, entry in arms.items():

@@ -6,8 +6,8 @@ network, and a comparison of them cannot show a difference, whatever the truth a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,23 @@ HARDLY = 1.5
 RANGE = (0.05, 0.95)
 
 
-def training_results(study: JudgedStudy, judged: pd.DataFrame, arms: Sequence[str]) -> dict[str, Any]:
+class ScaleChange(TypedDict):
+    """The factor by which the median sigma of a network changed: the median and quantiles over trials."""
+
+    median: float
+    low: float
+    high: float
+
+
+class TrainingResults(TypedDict):
+    """What the trials of the controls could show."""
+
+    epochs: float | None
+    updates: float | None
+    scale: dict[str, ScaleChange | None]
+
+
+def training_results(study: JudgedStudy, judged: pd.DataFrame, arms: Sequence[str]) -> TrainingResults:
     """Medians over the trials: `epochs` and `updates` after pre-training, and for each arm how its `scale` changed.
 
     `updates` is None where neither the store nor the study says how many batches an epoch has. `scale` has for each arm
@@ -31,7 +47,7 @@ def training_results(study: JudgedStudy, judged: pd.DataFrame, arms: Sequence[st
     """
     trials = judged[judged["arm"].isin(arms)]
     epochs = study.frames.epochs.merge(trials[KEY], on=KEY)
-    scale = {}
+    scale: dict[str, ScaleChange | None] = {}
     for arm in arms:
         factors = _factors(epochs[epochs["arm"] == arm])
         low, high = np.quantile(factors, RANGE) if len(factors) else (0.0, 0.0)
@@ -45,27 +61,28 @@ def training_results(study: JudgedStudy, judged: pd.DataFrame, arms: Sequence[st
     }
 
 
-def training_sentence(training: Mapping[str, Any]) -> str | None:
+def training_sentence(training: TrainingResults) -> str | None:
     """What the controls' trials could show, by their length and by how far their noise moved; None if unknown."""
     if training["epochs"] is None:
         return None
     length = f"{training['epochs']:g} epochs after pre-training"
     if training["updates"] is not None:
         length += f", a median of {training['updates']:,.0f} updates"
-    start, throughout = ((arm, training["scale"][arm]) for arm in list(training["scale"])[1:3])
-    if start[1] is None or throughout[1] is None:
+    start, throughout = list(training["scale"])[1:3]
+    changes = {arm: change for arm in (start, throughout) if (change := training["scale"][arm]) is not None}
+    if len(changes) < 2:
         return f"Trials had {length}."
-    moved = "; ".join(f"{arm} {_times(change)}" for arm, change in (start, throughout))
+    moved = "; ".join(f"{arm} {_times(change)}" for arm, change in changes.items())
     sentence = f"Trials had {length}, in which the median sigma of a network changed by a factor of: {moved}."
-    if all(1 / HARDLY < change["median"] < HARDLY for change in (start[1], throughout[1])):
+    if all(1 / HARDLY < change["median"] < HARDLY for change in changes.values()):
         sentence += (
-            f" Since it hardly moved, {start[0]} and {throughout[0]} are nearly the same method here: this study "
+            f" Since it hardly moved, {start} and {throughout} are nearly the same method here: this study "
             "cannot tell less noise at the start from less noise throughout, and says nothing about longer training."
         )
     return sentence
 
 
-def _times(change: Mapping[str, float]) -> str:
+def _times(change: ScaleChange) -> str:
     return f"{change['median']:.3g} (5 to 95 % of trials: {change['low']:.3g} to {change['high']:.3g})"
 
 

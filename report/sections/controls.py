@@ -13,19 +13,23 @@ the trials train: `control_training` says how far the noise moved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
-from report.comparison import compare, fraction, score_comparison, second_minus_first, with_holm
+from report.comparison import compare, fraction, score_comparison, second_minus_first
 from report.document import Numbers, Picture, Section
 from report.drawing.differences import Row, draw_differences
 from report.drawing.style import INK
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
-from report.sections.control_training import training_results, training_sentence
+from report.records.comparisons import Change
+from report.records.estimates import Fraction, JudgedOutcome, known
+from report.records.families import with_holm
+from report.sections.control_training import TrainingResults, training_results, training_sentence
 from report.sections.outcomes import CONFIGURATIONS
+from report.sections.topic import OwnResults
 from report.words import (
     DASH,
     ONE_TEST,
@@ -39,6 +43,7 @@ from report.words import (
     text,
     units,
 )
+from robustness.sweep.outcomes import Summary
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -53,7 +58,47 @@ SHORT = {
 }
 
 
-def results(study: JudgedStudy) -> dict[str, Any] | None:
+class Changes(TypedDict):
+    """The second arm minus the first, by the study's primary outcome and by the metric."""
+
+    primary: Change
+    score: Change
+
+
+class ArmsChanges(Changes):
+    """The changes between two arms."""
+
+    arms: list[str]
+
+
+class Step(ArmsChanges):
+    """One of the three steps."""
+
+    step: str
+
+
+class Decomposition(TypedDict):
+    """The steps from MFVI to Radial."""
+
+    arms: list[str]
+    outcome: JudgedOutcome
+    epoch: Summary
+    pairs: int
+    shares: dict[str, Fraction]
+    whole: ArmsChanges
+    steps: list[Step]
+    every_two: list[ArmsChanges]
+    training: TrainingResults
+
+
+class ControlsResults(Decomposition, OwnResults):
+    """The steps from MFVI to Radial, in numbers and in words."""
+
+
+ChangeKey: TypeAlias = Literal["primary", "score"]
+
+
+def results(study: JudgedStudy) -> ControlsResults | None:
     """The decomposition of a study with an arm of each of the four methods; None for any other.
 
     `steps` and `whole` have for each of `primary`, the study's primary outcome, and `score`, the metric itself, the
@@ -69,17 +114,17 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
     pairs = list(combinations(arms, 2))
     outcome = with_holm([compare(judged, *pair, frames.primary, frames.rule, sample) for pair in pairs])
     scores = with_holm([score_comparison(judged, *pair, frames.rule, sample) for pair in pairs])
-    changes = {
+    changes: dict[tuple[str, str], Changes] = {
         pair: {
-            "primary": second_minus_first(a, "difference"),
-            "score": second_minus_first(b, "mean_difference"),
+            "primary": second_minus_first(a, a["difference"]),
+            "score": second_minus_first(b, b["mean_difference"]),
         }
         for pair, a, b in zip(pairs, outcome, scores, strict=True)
     }
-    steps = [
+    steps: list[Step] = [
         {"step": name, "arms": list(pair), **changes[pair]} for name, pair in zip(STEPS, pairwise(arms), strict=True)
     ]
-    controls = {
+    controls: Decomposition = {
         "arms": list(arms),
         "outcome": frames.primary,
         "epoch": frames.rule,
@@ -100,12 +145,12 @@ def _arms(frames: StudyFrames) -> tuple[str, ...] | None:
     return tuple(by_method[method] for method in METHODS) if set(METHODS) <= set(by_method) else None
 
 
-def _sentences(controls: Mapping[str, Any], frames: StudyFrames) -> list[str]:
+def _sentences(controls: Decomposition, frames: StudyFrames) -> list[str]:
     if not controls["pairs"]:
         return ["No configuration has finished with all four arms yet, so the controls cannot be told apart."]
     whole = controls["whole"]["primary"]
     what = CONFIGURATIONS[controls["outcome"]]
-    first, last = ((arm, percent(controls["shares"][arm]["fraction"])) for arm in controls["whole"]["arms"])
+    first, last = ((arm, percent(known(controls["shares"][arm]["fraction"]))) for arm in controls["whole"]["arms"])
     ends = f"from {first[1]} % with {first[0]} to {last[1]} % with {last[0]}"
     parts = "; ".join(f"{step['step']} {points(step['primary'])}" for step in controls["steps"])
     metric = metric_words(frames.metric)
@@ -119,13 +164,13 @@ def _sentences(controls: Mapping[str, Any], frames: StudyFrames) -> list[str]:
     ]
 
 
-def _plainly(steps: Sequence[Mapping[str, Any]], outcome: str, correction: str) -> str:
+def _plainly(steps: Sequence[Step], outcome: JudgedOutcome, correction: str) -> str:
     """Which steps are significant, by the outcome or by the score, at the 5 % level after correction."""
     sign = -1 if outcome == "learned_nothing" else 1
     ways: dict[str, list[str]] = {GAIN: [], LOSS: [], "a gain in one and a loss in the other": [], NEITHER: []}
     for step in steps:
         gains = [
-            factor * entry["difference"]
+            factor * known(entry["difference"])
             for entry, factor in ((step["primary"], sign), (step["score"], 1))
             if is_significant(entry["p_adjusted"])
         ]
@@ -173,18 +218,20 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             f"{text(entry['arms'][1], 60)} minus {text(entry['arms'][0], 60)}",
             _step(controls, entry["arms"]),
             points(entry["primary"]),
-            *(p_words(entry["primary"][key]) for key in ("p_value", "p_adjusted")),
+            p_words(entry["primary"]["p_value"]),
+            p_words(entry["primary"]["p_adjusted"]),
             mean_change(entry["score"]),
-            *(p_words(entry["score"][key]) for key in ("p_value", "p_adjusted")),
+            p_words(entry["score"]["p_value"]),
+            p_words(entry["score"]["p_adjusted"]),
         )
         for entry in controls["every_two"]
     ]
     corrected = analysis.frames.corrected
     mean = f"Mean {analysis.metric_words}"
     columns = ("Arms", "Step", f"Share of {outcome}", "p", corrected, mean, "p", corrected)
+    share = controls["shares"][controls["arms"][0]]
     notes = (
-        f"Over the {units(controls['shares'][controls['arms'][0]])} in which all four arms count, so that the steps "
-        "add up to the whole.",
+        f"Over the {units(share, share['of'])} in which all four arms count, so that the steps add up to the whole.",
         ONE_TEST,
         f"{capitalised(analysis.frames.correction)} is over all six pairs of arms, for the share and for the mean "
         "separately; filled points are significant after it.",
@@ -199,7 +246,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _rows(analysis: Analysis, controls: Mapping[str, Any], key: str) -> list[Row]:
+def _rows(analysis: Analysis, controls: Decomposition, key: ChangeKey) -> list[Row]:
     rows = [
         Row(
             SHORT[step["step"]], step[key], analysis.arms.colour(step["arms"][1]), analysis.arms.marker(step["arms"][1])
@@ -209,12 +256,12 @@ def _rows(analysis: Analysis, controls: Mapping[str, Any], key: str) -> list[Row
     return [*rows, Row("all three", controls["whole"][key], INK, "s")]
 
 
-def _changes(controls: Mapping[str, Any], key: str) -> str:
+def _changes(controls: Decomposition, key: ChangeKey) -> str:
     write = points if key == "primary" else mean_change
     return "; ".join(f"{step['step']} {write(step[key])}" for step in controls["steps"])
 
 
-def _step(controls: Mapping[str, Any], arms: list[str]) -> str:
+def _step(controls: Decomposition, arms: list[str]) -> str:
     if controls["whole"]["arms"] == arms:
         return "all three"
     return next((step["step"] for step in controls["steps"] if step["arms"] == arms), DASH)

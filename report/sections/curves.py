@@ -94,7 +94,7 @@ def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last
     pad = max(0.02, 0.05 * float(np.ptp(values)))
     axes.set_ylim(values.min() - pad, values.max() + pad)
     for outcome, level in (("good", analysis.good), ("learned_nothing", analysis.nothing)):
-        if level is not None and axes.get_ylim()[0] < level < axes.get_ylim()[1]:
+        if np.isfinite(level) and axes.get_ylim()[0] < level < axes.get_ylim()[1]:
             axes.axhline(level, color=OUTCOME_COLOURS[outcome], linewidth=1, linestyle=(0, (4, 3)))
     for outcome in seen:
         axes.plot([], [], color=OUTCOME_COLOURS[outcome], linewidth=3, label=OUTCOME_WORDS[outcome])
@@ -108,6 +108,8 @@ def _reading(merged: pd.DataFrame, analysis: Analysis) -> str:
     keys = ["arm", "configuration", "replicate"]
     ordered = merged.sort_values([*keys, "epoch"])
     groups = ordered.groupby(keys)[analysis.metric]
-    fell = (groups.max() - groups.last()).groupby("arm").median()
+    best = groups.min() if analysis.goal.minimizes else groups.max()
+    fell = analysis.goal.oriented(best - groups.last()).groupby("arm").median()
     losses = "; ".join(f"{text(arm, 40)} {fell[arm]:.3f}" for arm in analysis.arms.names if arm in fell.index)
-    return f"The median trial ends below its own best epoch by this much {analysis.metric_words}: {losses}."
+    side = "above" if analysis.goal.minimizes else "below"
+    return f"The median trial ends {side} its own best epoch by this much {analysis.metric_words}: {losses}."

@@ -11,18 +11,22 @@ configurations (say, the number of variational samples), there is a line for eac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import pandas as pd
 
-from report.comparison import by_configuration, side_by_side, with_holm
+from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import legend_line
 from report.drawing.style import ARM_COLOURS, INK, MARKERS, panel
-from report.frames import StudyFrames
+from report.frames import Stored, StudyFrames
 from report.judged_study import JudgedStudy
+from report.records.comparisons import Corrected, TestedDifference
+from report.records.estimates import Mean, known
+from report.records.families import Evidence, Uncorrected, with_holm
+from report.sections.topic import OwnResults
 from report.words import (
     ONE_TEST,
     bracketed,
@@ -47,7 +51,53 @@ if TYPE_CHECKING:
 MOST_LINES = 6
 
 
-def results(study: JudgedStudy) -> dict[str, Any] | None:
+class ArmMean(Mean):
+    """The mean metric of an arm."""
+
+    arm: str
+
+
+class DoseMean(ArmMean):
+    """The mean metric at a dose."""
+
+    dose: float
+
+
+class DoseLine(TypedDict):
+    """The metric by dose for one value of the hyperparameter that varies."""
+
+    value: object
+    units: int
+    doses: list[DoseMean]
+    without: list[ArmMean]
+
+
+class DoseDifference(TestedDifference, Corrected):
+    """A dose against an arm without one."""
+
+    value: object
+    arm: str
+    dose: float
+    against: str
+
+
+class DoseParts(TypedDict):
+    """The metric by dose, and each dose against each arm without one."""
+
+    method: str
+    option: str
+    by: str | None
+    unit: Literal["replicate", "configuration"]
+    lines: list[DoseLine]
+    differences: list[DoseDifference]
+    alone: bool
+
+
+class DoseResults(DoseParts, OwnResults):
+    """The metric by dose, in numbers and in words."""
+
+
+def results(study: JudgedStudy) -> DoseResults | None:
     """The metric by dose with intervals, and each dose against each arm without one; None where there are no doses.
 
     The unit is the configuration; where a line is one configuration, it is the replicate.
@@ -62,7 +112,8 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
     by, groups = _groups(frames)
     watch = study.sample.watch
     mean, difference = (estimate, _difference) if watch is None else (watch.mean, watch.difference)
-    lines, family = [], []
+    lines: list[DoseLine] = []
+    family: list[Uncorrected[DoseDifference]] = []
     for value, numbers in groups:
         own = scores[scores.index.get_level_values("configuration").isin(numbers)]
         units = own if len(numbers) == 1 else by_configuration(own)
@@ -74,12 +125,19 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
                 "without": [{"arm": arm, **mean(units[arm])} for arm in without],
             }
         )
-        family += [
-            {"value": value, "arm": arm, "dose": doses[arm], "against": other, **difference(units[arm] - units[other])}
-            for other in without
-            for arm in doses
-        ]
-    parts = {
+        for other in without:
+            for arm in doses:
+                tested, evidence = difference(units[arm] - units[other])
+                entry: DoseDifference = {
+                    "value": value,
+                    "arm": arm,
+                    "dose": doses[arm],
+                    "against": other,
+                    **tested,
+                    "p_adjusted": None,
+                }
+                family.append(Uncorrected(entry, evidence))
+    parts: DoseParts = {
         "method": method,
         "option": option,
         "by": by,
@@ -97,7 +155,7 @@ def find_dose(frames: StudyFrames) -> tuple[str, str, dict[str, float]] | None:
 
     Two values of an option are a comparison; a line needs three.
     """
-    by_method: dict[str, list[Mapping[str, Any]]] = {}
+    by_method: dict[str, list[Stored]] = {}
     for arm in frames.document["arms"]:
         by_method.setdefault(str(arm["method"]), []).append(arm)
     for method, arms in by_method.items():
@@ -122,7 +180,7 @@ def _groups(frames: StudyFrames) -> tuple[str | None, list[tuple[Any, list[int]]
     return None, [(None, frames.configurations.index.tolist())]
 
 
-def estimate(values: pd.Series[Any]) -> dict[str, Any]:
+def estimate(values: pd.Series[Any]) -> Mean:
     """The mean with its interval (`robustness.statistics.means`), which is NaN where there is none."""
     numbers = values.to_numpy(dtype=float)
     interval = mean_test(numbers).interval
@@ -130,9 +188,9 @@ def estimate(values: pd.Series[Any]) -> dict[str, Any]:
     return {"mean": mean, "low": interval.low, "high": interval.high, "interval": interval.method}
 
 
-def _difference(values: pd.Series[Any]) -> dict[str, Any]:
+def _difference(values: pd.Series[Any]) -> tuple[TestedDifference, Evidence | None]:
     mean = estimate(values)
-    return {
+    tested: TestedDifference = {
         "difference": mean["mean"],
         "low": mean["low"],
         "high": mean["high"],
@@ -140,20 +198,21 @@ def _difference(values: pd.Series[Any]) -> dict[str, Any]:
         "p_value": mean_test(values.to_numpy(dtype=float)).p_value,
         "test": METHOD,
     }
+    return tested, None
 
 
-def _sentences(dose: Mapping[str, Any], frames: StudyFrames) -> list[str]:
-    known = [entry for entry in dose["differences"] if entry["difference"] is not None]
-    if not known:
+def _sentences(dose: DoseParts, frames: StudyFrames) -> list[str]:
+    measured = [entry for entry in dose["differences"] if entry["difference"] is not None]
+    if not measured:
         return []
     metric = metric_words(frames.metric)
     option = spaced(dose["option"])
     sentences = []
     for line in dose["lines"]:
-        own = [entry for entry in known if entry["value"] == line["value"]]
+        own = [entry for entry in measured if entry["value"] == line["value"]]
         if not own:
             continue
-        best = max(own, key=lambda entry: entry["difference"])
+        best = max(own, key=lambda entry: known(entry["difference"]))
         where = "" if dose["by"] is None else f"With {spaced(dose['by'])} {line['value']:g}, "
         sentences.append(
             f"{where}{best['against']} gains most in {metric} from {option} {best['dose']:g}: {mean_change(best)}, "
@@ -161,17 +220,17 @@ def _sentences(dose: Mapping[str, Any], frames: StudyFrames) -> list[str]:
             + ("." if best["p_value"] is None else f", {p_words(best['p_adjusted'])} after {frames.correction}.")
         )
     better, worse = (
-        sum(is_significant(entry["p_adjusted"]) and sign * entry["difference"] > 0 for entry in known)
+        sum(is_significant(entry["p_adjusted"]) and sign * known(entry["difference"]) > 0 for entry in measured)
         for sign in (1, -1)
     )
     sentences.append(
-        f"Of {len(known)} comparisons with an arm without {option}, {better} are significantly better and {worse} "
+        f"Of {len(measured)} comparisons with an arm without {option}, {better} are significantly better and {worse} "
         f"significantly worse after {frames.correction} over all of them."
     )
     return sentences
 
 
-def _arm_mean(line: Mapping[str, Any], arm: str) -> str:
+def _arm_mean(line: DoseLine, arm: str) -> str:
     return next(f"{entry['mean']:.3f}" for entry in (*line["doses"], *line["without"]) if entry["arm"] == arm)
 
 
@@ -196,7 +255,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             f"{number(entry['dose'])} against {text(entry['against'], 40)}",
             _mean(dose, entry),
             bracketed(entry["difference"], entry["low"], entry["high"], signed_to(4)),
-            *(p_words(entry[key]) for key in ("p_value", "p_adjusted")),
+            p_words(entry["p_value"]),
+            p_words(entry["p_adjusted"]),
         )
         for entry in dose["differences"]
     )
@@ -224,7 +284,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _draw(analysis: Analysis, dose: Mapping[str, Any], option: str, by: str | None) -> Figure:
+def _draw(analysis: Analysis, dose: DoseResults, option: str, by: str | None) -> Figure:
     figure, axes = panel(width=6.4)
     handles: list[Any] = []
     doses = [entry["dose"] for entry in dose["lines"][0]["doses"]]
@@ -236,13 +296,13 @@ def _draw(analysis: Analysis, dose: Mapping[str, Any], option: str, by: str | No
         # A small step aside, so that the bars of one dose do not lie on each other.
         aside = 0.03 * (place - (len(dose["lines"]) - 1) / 2)
         x = [entry["dose"] * (1 + aside) if wide else entry["dose"] + aside for entry in line["doses"]]
-        y = [entry["mean"] for entry in line["doses"]]
+        y = [known(entry["mean"]) for entry in line["doses"]]
         axes.plot(x, y, color=colour, marker=marker, linewidth=1.8, markersize=6)
         for at, entry in zip(x, line["doses"], strict=True):
-            if entry["low"] is not None:
+            if entry["low"] is not None and entry["high"] is not None:
                 axes.plot([at, at], [entry["low"], entry["high"]], color=colour, linewidth=1.2)
-        for entry in line["without"]:
-            axes.axhline(entry["mean"], color=colour, linewidth=1.8, linestyle=(0, (1.2, 1.8)))
+        for arm in line["without"]:
+            axes.axhline(known(arm["mean"]), color=colour, linewidth=1.8, linestyle=(0, (1.2, 1.8)))
         name = analysis.arms.names[0] if by is None else f"{by} {number(line['value'])}"
         handles.append(legend_line(text(name, 32), colour, marker=marker))
     without = dose["lines"][0]["without"]
@@ -259,7 +319,7 @@ def _draw(analysis: Analysis, dose: Mapping[str, Any], option: str, by: str | No
     return figure
 
 
-def _mean(dose: Mapping[str, Any], difference: Mapping[str, Any]) -> str:
+def _mean(dose: DoseParts, difference: DoseDifference) -> str:
     line = next(line for line in dose["lines"] if line["value"] == difference["value"])
     entry = next(entry for entry in line["doses"] if entry["arm"] == difference["arm"])
     return bracketed(entry["mean"], entry["low"], entry["high"], score)

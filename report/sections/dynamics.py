@@ -8,9 +8,8 @@ studies that measure that noise (`training.gradient_noise_every`). Every trial i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -38,7 +37,38 @@ WORDS = {
 }
 
 
-def results(study: JudgedStudy) -> dict[str, Any] | None:
+class TrialTurn(TypedDict):
+    """Where a trial turned, as `robustness.statistics.turning.Turn` has it; `epoch` is None if it did not."""
+
+    configuration: int
+    replicate: int
+    last_epoch: int
+    epoch: float | None
+    best: NotRequired[float]
+    end: NotRequired[float]
+    fall: NotRequired[float]
+    p_value: NotRequired[float]
+
+
+class MeasureTurns(TypedDict):
+    """How many trials of an arm turned in a measure, and the median epoch."""
+
+    way: str
+    of: int
+    turned: int
+    epoch: float | None
+    trials: list[TrialTurn]
+
+
+class TurnsResults(TypedDict):
+    """`turns` of the JSON."""
+
+    arms: dict[str, dict[str, MeasureTurns]]
+    sentences: list[str]
+    alone: bool
+
+
+def results(study: JudgedStudy) -> TurnsResults | None:
     """For each arm and measure the trials that turned and where; None where no gradient noise was measured long enough.
 
     The gradient's noise is examined by its logarithm, since it grows by factors.
@@ -55,23 +85,10 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
     return {"arms": arms, "sentences": sentences, "alone": len(frames.configurations) == 1}
 
 
-def _arm(epochs: pd.DataFrame) -> dict[str, Any]:
-    measures: dict[str, Any] = {}
+def _arm(epochs: pd.DataFrame) -> dict[str, MeasureTurns]:
+    measures: dict[str, MeasureTurns] = {}
     for measure, way in TURNS:
-        trials = []
-        for (configuration, replicate), own in epochs.groupby(["configuration", "replicate"]):
-            values = own[measure].to_numpy(dtype=float) if measure in own else np.full(len(own), np.nan)
-            if measure == NOISE:
-                values = np.log(values, out=np.full(len(values), np.nan), where=values > 0)
-            turn = turning_point(own["epoch"], values, up=way == "up")
-            at = {"configuration": configuration, "replicate": replicate, "last_epoch": own["epoch"].max()}
-            if turn is None:
-                trials.append({**at, "epoch": None})
-            else:
-                levels = asdict(turn)
-                if measure == NOISE:
-                    levels |= {name: float(np.exp(levels[name])) for name in ("best", "end")}
-                trials.append({**at, **levels})
+        trials = [_trial(own, measure, up=way == "up") for _, own in epochs.groupby(["configuration", "replicate"])]
         places = [trial["epoch"] for trial in trials if trial["epoch"] is not None]
         measures[measure] = {
             "way": way,
@@ -83,14 +100,34 @@ def _arm(epochs: pd.DataFrame) -> dict[str, Any]:
     return measures
 
 
-def _sentence(arm: str, measures: Mapping[str, Any]) -> str:
+def _trial(own: pd.DataFrame, measure: str, up: bool) -> TrialTurn:
+    """Where one trial turned, from its epochs."""
+    values = own[measure].to_numpy(dtype=float) if measure in own else np.full(len(own), np.nan)
+    if measure == NOISE:
+        values = np.log(values, out=np.full(len(values), np.nan), where=values > 0)
+    turn = turning_point(own["epoch"], values, up=up)
+    trial: TrialTurn = {
+        "configuration": int(own["configuration"].iloc[0]),
+        "replicate": int(own["replicate"].iloc[0]),
+        "last_epoch": int(own["epoch"].max()),
+        "epoch": None if turn is None else turn.epoch,
+    }
+    if turn is not None:
+        trial["best"], trial["end"] = turn.best, turn.end
+        if measure == NOISE:
+            trial["best"], trial["end"] = float(np.exp(turn.best)), float(np.exp(turn.end))
+        trial["fall"], trial["p_value"] = turn.fall, turn.p_value
+    return trial
+
+
+def _sentence(arm: str, measures: Mapping[str, MeasureTurns]) -> str:
     turns = "; ".join(
         f"{WORDS[measure][0]} {_turned(measure, measures[measure])}" for measure, _ in TURNS if measures[measure]["of"]
     )
     return f"{arm}: {turns or 'no epoch has been recorded'}."
 
 
-def _turned(measure: str, entry: Mapping[str, Any]) -> str:
+def _turned(measure: str, entry: MeasureTurns) -> str:
     verb = WORDS[measure][1]
     if not entry["turned"]:
         return {"turns down": "never turns down", "turns up": "never turns up", "rises": "never rises"}[verb]
@@ -118,15 +155,18 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     together = together.loc[~together["pretraining"]]
     if {"cross_entropy", "entropy"} <= set(together.columns):
         together = together.assign(kl=together["cross_entropy"] - together["entropy"])
-    turns = analysis.results.get("turns") or {}
-    turned = turns.get("arms") or {}
+    turns: TurnsResults | None = analysis.results.get("turns")
+    turned = turns["arms"] if turns else {}
     chosen = choose_pair(analysis)
     pictures, rows = [], []
     for measure, words in _available(together):
         bands = _bands(together, measure)
         lines = _lines(together, measure, chosen)
-        marks = {arm: measures[measure]["epoch"] for arm, measures in turned.items() if measure in measures}
-        marks = {arm: epoch for arm, epoch in marks.items() if epoch is not None}
+        marks = {
+            arm: epoch
+            for arm, measures in turned.items()
+            if measure in measures and (epoch := measures[measure]["epoch"]) is not None
+        }
         pictures.append(
             Picture(
                 f"dynamics-{measure.replace('_', '-')}",
@@ -157,7 +197,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section(
         "dynamics",
         "Training dynamics",
-        " ".join(turns.get("sentences") or [_reading(together, analysis)]),
+        " ".join((turns and turns["sentences"]) or [_reading(together, analysis)]),
         tuple(pictures),
         Numbers(("Arm", "Measure", "Median at its first epoch", "Median at its last"), tuple(rows)),
         tuple(notes),

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -33,23 +33,100 @@ if TYPE_CHECKING:
 
     from report.analysis import Analysis
 
-Points: TypeAlias = Sequence[Mapping[str, Any]]
-
 TRAINABLE = "gradient_noise"
 TENFOLD = 10.0
 VISIBLE = 0.01
-PAPER = {"sigma": 0.3, "channels": 512}
+
+
+class Wanted(TypedDict):
+    """A width and sigma that the paper speaks of."""
+
+    sigma: float
+    channels: float
+
+
+PAPER: Wanted = {"sigma": 0.3, "channels": 512}
 """Where the paper sees MFVI's variance explode, unless the study's reference has other figures."""
 
 
-def results(study: JudgedStudy) -> dict[str, Any] | None:
+class NoisePoint(TypedDict):
+    """The noise of an arm, width and sigma, with standard errors over replicates; None for a single one."""
+
+    arm: str
+    channels: int
+    sigma: float
+    weight_sd: float
+    dimension: int
+    replicates: int
+    variance: float
+    variance_error: float | None
+    sd: float
+    sd_error: float | None
+    signal_to_noise: float | None
+    signal_to_noise_error: float | None
+
+
+Points: TypeAlias = Sequence[NoisePoint]
+
+
+class Growth(TypedDict):
+    """The sigmas at which noise explodes, by the three rules."""
+
+    tenfold: float | None
+    visible: float | None
+    steepest: float
+    slope: float
+
+
+class Explosion(Growth):
+    """The growth of the noise of one arm and width."""
+
+    arm: str
+    channels: int
+
+
+class NoiseRatio(TypedDict):
+    """The first arm's standard deviation over the second's."""
+
+    arms: list[str]
+    channels: int
+    sigma: float
+    ratio: float
+    error: float | None
+
+
+class Nearest(TypedDict):
+    """The measured width and sigma nearest to the paper's."""
+
+    sigma: float
+    channels: int
+    wanted: Wanted
+
+
+class NoiseFigures(TypedDict):
+    """All figures: what sentences are made from."""
+
+    alone: bool
+    points: list[NoisePoint]
+    explosions: list[Explosion]
+    ratios: list[NoiseRatio]
+    at: Nearest | None
+
+
+class GradientNoiseResults(NoiseFigures):
+    """`gradient_noise` of the JSON."""
+
+    sentences: list[str]
+
+
+def results(study: JudgedStudy) -> GradientNoiseResults | None:
     """The noise of each arm, width and sigma with its standard error over replicates; None for other studies."""
     frames = study.frames
     if frames.document["trainable"] != TRAINABLE:
         return None
     arms, points = frames.arms, noise_points(frames)
     at = _nearest_to_paper(points, frames)
-    noise: dict[str, Any] = {
+    noise: NoiseFigures = {
         "alone": True,
         "points": points,
         "explosions": [
@@ -64,10 +141,10 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
     return {"sentences": _sentences(noise, arms), **noise}
 
 
-def noise_points(frames: StudyFrames) -> list[dict[str, Any]]:
+def noise_points(frames: StudyFrames) -> list[NoisePoint]:
     """For each arm, width and sigma the mean variance over replicates, and its root; errors by the delta method."""
     drawn = frames.epochs.merge(frames.configurations, left_on="configuration", right_index=True)
-    points = []
+    points: list[NoisePoint] = []
     for arm in frames.arms:
         own = drawn.loc[drawn["arm"] == arm]
         for _, group in own.groupby(["channels", "sigma"]):
@@ -84,7 +161,7 @@ def noise_points(frames: StudyFrames) -> list[dict[str, Any]]:
                     "variance": variance,
                     "variance_error": variance_error,
                     "sd": math.sqrt(variance),
-                    "sd_error": variance_error / (2 * math.sqrt(variance)) if variance > 0 else math.nan,
+                    "sd_error": None if variance_error is None else _error_of_root(variance, variance_error),
                     "signal_to_noise": signal,
                     "signal_to_noise_error": signal_error,
                 }
@@ -92,7 +169,7 @@ def noise_points(frames: StudyFrames) -> list[dict[str, Any]]:
     return points
 
 
-def explosion(points: Points) -> dict[str, float | None]:
+def explosion(points: Points) -> Growth:
     """Where the noise of one arm and width explodes, by the three rules; `points` go from low to high sigma."""
     sigma = np.log([p["sigma"] for p in points])
     noise = np.log([p["sd"] for p in points])
@@ -106,9 +183,9 @@ def explosion(points: Points) -> dict[str, float | None]:
     }
 
 
-def ratios(points: Points, arms: Sequence[str]) -> list[dict[str, Any]]:
+def ratios(points: Points, arms: Sequence[str]) -> list[NoiseRatio]:
     """For each two arms, width and sigma the first's standard deviation over the second's, with its error."""
-    entries = []
+    entries: list[NoiseRatio] = []
     for first, second in combinations(arms, 2):
         others = {(p["channels"], p["sigma"]): p for p in points if p["arm"] == second}
         for point in points:
@@ -116,14 +193,14 @@ def ratios(points: Points, arms: Sequence[str]) -> list[dict[str, Any]]:
             if point["arm"] != first or other is None or not other["sd"] > 0:
                 continue
             ratio = point["sd"] / other["sd"]
-            relative = math.hypot(point["sd_error"] / point["sd"], other["sd_error"] / other["sd"])
+            relative = math.hypot(*(_nan(each["sd_error"]) / each["sd"] for each in (point, other)))
             entries.append(
                 {
                     "arms": [first, second],
                     "channels": point["channels"],
                     "sigma": point["sigma"],
                     "ratio": ratio,
-                    "error": ratio * relative,
+                    "error": ratio * relative if math.isfinite(relative) else None,
                 }
             )
     return entries
@@ -138,36 +215,51 @@ def _passes(sigma: NDArray[np.float64], noise: NDArray[np.float64], level: float
     return None
 
 
-def _mean(values: pd.Series[Any]) -> tuple[float, float]:
+def _mean(values: pd.Series[Any]) -> tuple[float, float | None]:
     """Mean and standard error; no error from a single value."""
     numbers = values.to_numpy(dtype=float)
-    error = numbers.std(ddof=1) / math.sqrt(len(numbers)) if len(numbers) > 1 else math.nan
-    return float(numbers.mean()), float(error)
+    error = float(numbers.std(ddof=1) / math.sqrt(len(numbers))) if len(numbers) > 1 else None
+    return float(numbers.mean()), error
 
 
-def _of(points: Points, arm: str, channels: int) -> list[Mapping[str, Any]]:
+def _error_of_root(variance: float, error: float) -> float | None:
+    """The standard error of a variance's root, by the delta method."""
+    return error / (2 * math.sqrt(variance)) if variance > 0 else None
+
+
+def _nan(error: float | None) -> float:
+    """The error, NaN where it is not known."""
+    return math.nan if error is None else error
+
+
+def _of(points: Points, arm: str, channels: int) -> list[NoisePoint]:
     return [p for p in points if p["arm"] == arm and p["channels"] == channels]
 
 
-def _nearest_to_paper(points: Points, frames: StudyFrames) -> dict[str, Any] | None:
+def _nearest_to_paper(points: Points, frames: StudyFrames) -> Nearest | None:
     """The width and sigma of the points nearest to where the paper sees an explosion."""
     if not points:
         return None
     reference = (frames.document.get("reference") or {}).get("figures") or {}
-    wanted = {name: float(reference.get(name, value)) for name, value in PAPER.items()}
-    near = {
-        name: min({p[name] for p in points}, key=lambda value, name=name: abs(math.log(value / wanted[name])))  # type: ignore[misc]
-        for name in wanted
+    wanted: Wanted = {
+        "sigma": float(reference.get("sigma", PAPER["sigma"])),
+        "channels": float(reference.get("channels", PAPER["channels"])),
     }
-    return {**near, "wanted": wanted}
+    return {
+        "sigma": min({p["sigma"] for p in points}, key=lambda sigma: abs(math.log(sigma / wanted["sigma"]))),
+        "channels": min({p["channels"] for p in points}, key=lambda width: abs(math.log(width / wanted["channels"]))),
+        "wanted": wanted,
+    }
 
 
-def _sentences(noise: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
+def _sentences(noise: NoiseFigures, arms: Sequence[str]) -> list[str]:
     at = noise["at"]
     if at is None:
         return ["Nothing has been measured yet, so there is nothing to say."]
     here = {p["arm"]: p for p in noise["points"] if (p["channels"], p["sigma"]) == (at["channels"], at["sigma"])}
-    noises = ", ".join(f"{arm} {with_error(here[arm]['sd'], here[arm]['sd_error'])}" for arm in arms if arm in here)
+    noises = ", ".join(
+        f"{arm} {with_error(here[arm]['sd'], _nan(here[arm]['sd_error']))}" for arm in arms if arm in here
+    )
     sentences = [
         f"At sigma {at['sigma']:g} and {at['channels']} channels the gradient's standard deviation is {noises}."
     ]
@@ -177,7 +269,7 @@ def _sentences(noise: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
         if (entry["channels"], entry["sigma"]) == (at["channels"], at["sigma"])
     }
     factors = [
-        f"{first}'s is {with_error(entry['ratio'], entry['error'])} times {second}'s"
+        f"{first}'s is {with_error(entry['ratio'], _nan(entry['error']))} times {second}'s"
         for (first, second), entry in pairs.items()
     ]
     if factors:
@@ -197,7 +289,7 @@ def _sentences(noise: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
     return sentences
 
 
-def scaling_share(pairs: Mapping[tuple[str, ...], Mapping[str, Any]]) -> tuple[float, float] | None:
+def scaling_share(pairs: Mapping[tuple[str, ...], NoiseRatio]) -> tuple[float, float] | None:
     """log(mfvi / mfvi_scaled) / log(mfvi / radial) of the noises at one point; None without the three arms.
 
     It is 1 - log(mfvi_scaled / radial) / log(mfvi / radial), whose error is nearly that of the first logarithm.
@@ -206,13 +298,13 @@ def scaling_share(pairs: Mapping[tuple[str, ...], Mapping[str, Any]]) -> tuple[f
     if scaled is None or radial is None or not radial["ratio"] > 1:
         return None
     whole = math.log(radial["ratio"])
-    return 1.0 - math.log(scaled["ratio"]) / whole, scaled["error"] / scaled["ratio"] / whole
+    return 1.0 - math.log(scaled["ratio"]) / whole, _nan(scaled["error"]) / scaled["ratio"] / whole
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """Four pictures and a table of every point; none for studies of another kind, or before anything was measured."""
-    noise = analysis.results.get("gradient_noise")
-    if not noise or not noise["points"]:
+    noise: GradientNoiseResults | None = analysis.results.get("gradient_noise")
+    if not noise or noise["at"] is None:
         return
     at, points = noise["at"], noise["points"]
     wide = [p for p in points if p["channels"] == at["channels"]]
@@ -294,11 +386,14 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _exploded(entry: Mapping[str, Any]) -> str:
+def _exploded(entry: Explosion) -> str:
     parts = [
-        f"{words} at sigma {entry[key]:.2g}"
-        for key, words in (("tenfold", "ten times its first value"), ("visible", "1 % of its last variance"))
-        if entry[key] is not None
+        f"{words} at sigma {sigma:.2g}"
+        for sigma, words in (
+            (entry["tenfold"], "ten times its first value"),
+            (entry["visible"], "1 % of its last variance"),
+        )
+        if sigma is not None
     ]
     steep = f"steepest near sigma {entry['steepest']:.2g}, where it grows as sigma to the power {entry['slope']:.1f}"
     return f"{text(entry['arm'], 40)}, {entry['channels']} channels: {'; '.join([*parts, steep])}."
@@ -313,7 +408,13 @@ def _pair(value: float | None, error: float | None) -> str:
 
 
 def _draw(
-    analysis: Analysis, points: Points, x: str, y: str, x_words: str, y_words: str, paper: float | None
+    analysis: Analysis,
+    points: Points,
+    x: Literal["sigma", "weight_sd", "channels"],
+    y: Literal["sd", "variance"],
+    x_words: str,
+    y_words: str,
+    paper: float | None,
 ) -> Figure:
     figure, axes = panel()
     ends = {}
@@ -322,7 +423,7 @@ def _draw(
         if not own:
             continue
         values = [p[y] for p in own]
-        errors = [p[f"{y}_error"] or 0.0 for p in own]
+        errors = [(p["sd_error"] if y == "sd" else p["variance_error"]) or 0.0 for p in own]
         colour = analysis.arms.colour(arm)
         places = [p[x] for p in own]
         axes.errorbar(

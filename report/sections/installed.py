@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from report.document import Section, plain
 from report.judged_study import JudgedStudy
@@ -43,7 +43,7 @@ def _guarded(name: str) -> Topic:
         problem = str(error)
         return Topic(Group.RUNS, lambda _: iter([_failed(name, problem)]))
 
-    def results(study: JudgedStudy) -> Any:
+    def results(study: JudgedStudy) -> object:
         if topic.results is None:
             return None
         try:
@@ -69,7 +69,7 @@ def _guarded(name: str) -> Topic:
     return replace(topic, sections=sections, key=name, results=results)
 
 
-def _check_own(part: Any) -> None:
+def _check_own(part: object) -> None:
     for key, kind in (("sentences", list), ("alone", bool)):
         if not isinstance(part, dict) or not isinstance(part.get(key), kind):
             raise TypeError(f"the results of an own kind of study need {key!r}, a {kind.__name__}")

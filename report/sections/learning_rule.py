@@ -8,19 +8,21 @@ untrained networks, which have learned nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import pandas as pd
 
 from report.document import Numbers, Section
+from report.frames import Stored
 from report.judged_study import JudgedStudy
 from report.judging import own_scores, trial_thresholds
-from report.words import score, share_cell, text
+from report.records.estimates import Fraction, Share
+from report.words import bracketed, score, share_cell, text
 from robustness.errors import plural
 from robustness.statistics.proportions import wilson
 from robustness.sweep.outcome_arrays import outcomes_of
-from robustness.sweep.outcomes import CHANCE_RULES, SUMMARIES, End, Judge, judges
+from robustness.sweep.outcomes import CHANCE_RULES, End, Judge, Summary, judges
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -30,33 +32,99 @@ MOST_NAMED = 12
 """Trials that are named in a sentence; the JSON has all of them."""
 
 
-def results(study: JudgedStudy) -> dict[str, Any]:
-    """The study's rule, the error of its thresholds, the trials within it, and the untrained networks it passes."""
+class Guessing(TypedDict):
+    """The threshold of guessing, where another seed would put it, and the random scorings behind it."""
+
+    point: float | None
+    low: float | None
+    high: float | None
+    count: int | None
+
+
+class CellThreshold(TypedDict):
+    """The threshold of a cell, or the gain required in it, with its error over so many networks."""
+
+    value: float
+    low: float | None
+    high: float | None
+    networks: int
+
+
+class TrialWithinError(TypedDict):
+    """A trial whose outcome differs between the ends of the error of its threshold."""
+
+    configuration: int
+    arm: str
+    replicate: int
+    score: float
+    threshold: float
+    low: float
+    high: float
+    outcome: str
+
+
+class RuleAtEpoch(TypedDict):
+    """The error of the thresholds at one epoch, the trials within it, and the untrained networks that pass."""
+
+    guessing: Guessing
+    cells: dict[str, CellThreshold]
+    within_error: list[TrialWithinError]
+    untrained: dict[str, Share] | None
+
+
+class RuleByEpoch(TypedDict):
+    """The rule at the best and at the last epoch."""
+
+    best: RuleAtEpoch
+    last: RuleAtEpoch
+
+
+class LearningRuleResults(TypedDict):
+    """The study's rule of `learned_nothing`."""
+
+    rule: str
+    level: float | None
+    at: RuleByEpoch
+
+
+def results(study: JudgedStudy) -> LearningRuleResults | None:
+    """The study's rule, the error of its thresholds, the trials within it, and the untrained networks it passes.
+
+    None for a study without thresholds.
+    """
     document = study.frames.document["outcomes"]["learned_nothing"]
-    name = next((rule for rule in CHANCE_RULES if document.get(rule)), "below")
+    if document is None:
+        return None
+    fixed = "above" if study.frames.goal.minimizes else "below"
+    name = next((rule for rule in CHANCE_RULES if document.get(rule)), fixed)
     return {
         "rule": name,
-        "level": document[name] if name != "below" else None,
-        "at": {summary: _at(study, name, summary) for summary in SUMMARIES},
+        "level": document[name] if name in CHANCE_RULES else None,
+        "at": {"best": _at(study, name, "best"), "last": _at(study, name, "last")},
     }
 
 
-def _at(study: JudgedStudy, rule: str, summary: str) -> dict[str, Any]:
+def _at(study: JudgedStudy, rule: str, summary: Summary) -> RuleAtEpoch:
     note = study.frames.untrained or {}
-    part: Mapping[str, Any] = note.get("summaries", {}).get(summary) or note
+    part: Stored = note.get("summaries", {}).get(summary) or note
     permutation = part.get("permutation")
-    guesses = permutation if rule != "below" and isinstance(permutation, Mapping) else {}
+    guesses: Stored = permutation if rule in CHANCE_RULES and isinstance(permutation, Mapping) else {}
     judge = study.judges[summary]
-    by_cell = (part.get("by_cell") or {}) if judge.cells else {}
+    by_cell: Mapping[str, CellThreshold] = (part.get("by_cell") or {}) if judge.cells else {}
     return {
-        "guessing": {key: guesses.get(key) for key in ("point", "low", "high", "count")},
-        "cells": {cell: dict(entry) for cell, entry in by_cell.items()},
+        "guessing": {
+            "point": guesses.get("point"),
+            "low": guesses.get("low"),
+            "high": guesses.get("high"),
+            "count": guesses.get("count"),
+        },
+        "cells": dict(by_cell),
         "within_error": _within_error(study, summary) if guesses.get("low") is not None else [],
-        "untrained": _untrained(note, part, judge) if rule != "below" else None,
+        "untrained": _untrained(note, part, judge) if rule in CHANCE_RULES else None,
     }
 
 
-def _within_error(study: JudgedStudy, summary: str) -> list[dict[str, Any]]:
+def _within_error(study: JudgedStudy, summary: Summary) -> list[TrialWithinError]:
     """The trials that count and whose outcome differs between the ends of the error of their threshold."""
     frames, trials = study.frames, study.trials
     scores = own_scores(trials, summary)
@@ -82,7 +150,7 @@ def _within_error(study: JudgedStudy, summary: str) -> list[dict[str, Any]]:
     ]
 
 
-def _untrained(note: Mapping[str, Any], part: Mapping[str, Any], judge: Judge) -> dict[str, Any] | None:
+def _untrained(note: Stored, part: Stored, judge: Judge) -> dict[str, Share] | None:
     """For each arm the share of untrained networks that would count as having learned; None if none were scored.
 
     Judged by its gain, a network starts as the next one of its cell.
@@ -96,7 +164,7 @@ def _untrained(note: Mapping[str, Any], part: Mapping[str, Any], judge: Judge) -
     passed = ~judge.has("learned_nothing", networks["score"].to_numpy(dtype=float), np.array(thresholds))
     # The others were added to small cells, and would weigh on the share of the plan's own mix.
     mixed = int(note["mixed"])
-    shares = {}
+    shares: dict[str, Share] = {}
     for arm, own in pd.Series(passed[:mixed]).groupby(networks["arm"].iloc[:mixed], sort=False):
         interval = wilson(float(own.mean()), len(own))
         shares[str(arm)] = {
@@ -113,20 +181,22 @@ def _untrained(note: Mapping[str, Any], part: Mapping[str, Any], judge: Judge) -
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The rule in words with its error, and its table; none for a fixed threshold or before anything was measured."""
     rule = analysis.results["learning_rule"]
+    if rule is None:
+        return
     entry = rule["at"][analysis.epoch]
-    if rule["rule"] == "below" or entry["guessing"]["point"] is None:
+    guesses = entry["guessing"]
+    if rule["rule"] not in CHANCE_RULES or guesses["point"] is None:
         return
     rows = [
-        (f"untrained {text(arm, 60)}", "counts as having learned", share_cell(share))
+        (f"untrained {text(arm, 60)}", "counts as having learned", share_cell(_of_networks(share)))
         for arm, share in (entry["untrained"] or {}).items()
     ]
     what = "gain required" if analysis.judge.gains else "threshold"
     rows += [
-        (text(cell, 60), f"{what}, from {cell_entry['networks']} networks", _with_error(cell_entry))
-        for cell, cell_entry in entry["cells"].items()
+        (text(cell, 60), f"{what}, from {own['networks']} networks", _with_error(own["value"], own["low"], own["high"]))
+        for cell, own in entry["cells"].items()
     ]
-    guesses = {"value": entry["guessing"]["point"], **entry["guessing"]}
-    rows.append(("guessing", "threshold", _with_error(guesses)))
+    rows.append(("guessing", "threshold", _with_error(guesses["point"], guesses["low"], guesses["high"])))
     yield Section(
         "learning-rule",
         "When a trial has learned nothing",
@@ -136,7 +206,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _notes(analysis: Analysis, entry: Mapping[str, Any]) -> Iterator[str]:
+def _notes(analysis: Analysis, entry: RuleAtEpoch) -> Iterator[str]:
     guesses = entry["guessing"]
     if guesses["low"] is not None:
         yield (
@@ -154,15 +224,17 @@ def _notes(analysis: Analysis, entry: Mapping[str, Any]) -> Iterator[str]:
         yield named
 
 
-def untrained_sentence(entry: Mapping[str, Any]) -> str:
+def untrained_sentence(entry: RuleAtEpoch) -> str:
     """What the rule makes of untrained networks."""
     if entry["untrained"] is None:
         return "How many untrained networks would count as having learned is unknown: none were scored."
-    shares = ", ".join(f"{text(arm, 60)} {share_cell(share)}" for arm, share in entry["untrained"].items())
+    shares = ", ".join(
+        f"{text(arm, 60)} {share_cell(_of_networks(share))}" for arm, share in entry["untrained"].items()
+    )
     return f"Untrained networks that would count as having learned by this rule: {shares}."
 
 
-def within_error_sentence(entry: Mapping[str, Any], epoch: str) -> str:
+def within_error_sentence(entry: RuleAtEpoch, epoch: str) -> str:
     """Names the trials within the error of the threshold; empty if there are none."""
     moved = entry["within_error"]
     if not moved:
@@ -180,7 +252,10 @@ def within_error_sentence(entry: Mapping[str, Any], epoch: str) -> str:
     )
 
 
-def _with_error(entry: Mapping[str, Any]) -> str:
-    if entry["low"] is None:
-        return f"{entry['value']:.4f}"
-    return f"{entry['value']:.4f} [{entry['low']:.4f} to {entry['high']:.4f}]"
+def _of_networks(share: Share) -> Fraction:
+    """A share of untrained networks, each of which counts once."""
+    return {**share, "configurations": share["of"], "replicates": 1, "effective": float(share["of"])}
+
+
+def _with_error(value: float, low: float | None, high: float | None) -> str:
+    return bracketed(value, low, high, "{:.4f}".format)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pandas as pd
 
@@ -19,7 +19,9 @@ from report.document import Numbers, Picture, Section
 from report.drawing.heat_map import count_map
 from report.drawing.style import OUTCOME_COLOURS
 from report.judged_study import JudgedStudy
+from report.records.estimates import JudgedOutcome
 from report.words import number, spaced, text
+from robustness.sweep.outcomes import Summary
 from robustness.trial import PENDING
 
 if TYPE_CHECKING:
@@ -30,7 +32,53 @@ if TYPE_CHECKING:
 MOST_ERRORS = 5
 
 
-def results(study: JudgedStudy) -> dict[str, Any]:
+class ErrorCount(TypedDict):
+    """An error text, and how many trials have it."""
+
+    text: str
+    trials: int
+
+
+class Verdict(TypedDict):
+    """The comparison of two arms before any correction, and the arm that it favours."""
+
+    pairs: int
+    difference: float | None
+    p_value: float | None
+    favours: str | None
+
+
+class Counted(TypedDict):
+    """The verdicts when so many trials count as well, by the way of counting them."""
+
+    trials: int
+    ways: dict[str, Verdict]
+    changes: bool
+
+
+class WouldMatter(TypedDict):
+    """Whether trials that do not count could change the verdict on two arms."""
+
+    arms: list[str]
+    outcome: JudgedOutcome
+    epoch: Summary
+    observed: Verdict
+    left_out: Counted
+    missing: Counted
+
+
+class LeftOutResults(TypedDict):
+    """The trials that do not count."""
+
+    trials: int
+    missing: int
+    unpaired: int
+    by_arm: dict[str, dict[str, int]]
+    errors: list[ErrorCount]
+    matters: list[WouldMatter]
+
+
+def results(study: JudgedStudy) -> LeftOutResults:
     """Counts by arm and reason, the most frequent error texts, and how counting them would change each comparison."""
     judged, frames = study.planned, study.frames
     lost = judged[~judged["counted"]]
@@ -49,14 +97,14 @@ def results(study: JudgedStudy) -> dict[str, Any]:
         "errors": [{"text": str(error), "trials": int(n)} for error, n in errors.head(MOST_ERRORS).items()],
         "matters": [
             would_it_matter(judged, first, second, frames.primary, frames.rule, study.sample)
-            for first, second in frames.compared
+            for first, second in (frames.compared if frames.has_thresholds else ())
         ],
     }
 
 
 def would_it_matter(
-    judged: pd.DataFrame, first: str, second: str, outcome: str, summary: str, sample: Sample
-) -> dict[str, Any]:
+    judged: pd.DataFrame, first: str, second: str, outcome: JudgedOutcome, summary: Summary, sample: Sample
+) -> WouldMatter:
     """The comparison of two arms under each way of counting; `changes` if one of them has another verdict.
 
     `left_out` counts trials that ended without a result, `missing` also those that have not ended.
@@ -75,21 +123,29 @@ def would_it_matter(
         "for_second": (bad, fine),
     }
     observed = _verdict(wide.dropna(), outcome, sample)
-    entry: dict[str, Any] = {"arms": [first, second], "outcome": outcome, "epoch": summary, "observed": observed}
-    for key, part in (("left_out", wide[~still_open.reindex(wide.index)]), ("missing", wide)):
+
+    def counted(part: pd.DataFrame) -> Counted:
         filled = int(part.isna().to_numpy().sum())
         verdicts = {
             name: _verdict(part.fillna({first: of_first, second: of_second}), outcome, sample)
             for name, (of_first, of_second) in (ways if filled else {}).items()
         }
         changes = any(verdict["favours"] != observed["favours"] for verdict in verdicts.values())
-        entry[key] = {"trials": filled, "ways": verdicts, "changes": changes}
-    return entry
+        return {"trials": filled, "ways": verdicts, "changes": changes}
+
+    return {
+        "arms": [first, second],
+        "outcome": outcome,
+        "epoch": summary,
+        "observed": observed,
+        "left_out": counted(wide[~still_open.reindex(wide.index)]),
+        "missing": counted(wide),
+    }
 
 
-def _verdict(pairs: pd.DataFrame, outcome: str, sample: Sample) -> dict[str, Any]:
+def _verdict(pairs: pd.DataFrame, outcome: JudgedOutcome, sample: Sample) -> Verdict:
     """The difference, p-value and the arm that they favour at the 5 % level, before any correction."""
-    entry = compare_pairs(pairs, sample)
+    entry, _ = compare_pairs(pairs, sample)
     better = favoured(
         list(pairs.columns), entry["difference"], entry["p_value"], more_is_better=outcome != "learned_nothing"
     )

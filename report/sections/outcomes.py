@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from report.document import Numbers, Picture, Section
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
+from report.records.estimates import ArmCounts, JudgedOutcome, OutcomeFractions, known
 from report.sections.profiles import areas
 from report.sections.weighted import drawn_mix
 from report.words import DASH, OUTCOME_WORDS, has_interval, percent, replicated, share_cell, short_units, text
+from robustness.sweep.outcomes import SUMMARIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +24,13 @@ if TYPE_CHECKING:
 CONFIGURATIONS = {"learned_nothing": "configurations that learned nothing", "good": "good configurations"}
 
 
-def results(study: JudgedStudy) -> dict[str, Any]:
+class ArmResults(ArmCounts):
+    """An arm's fractions at both epochs, its best and median score, and the area under its profile."""
+
+    profile_area: float | None
+
+
+def results(study: JudgedStudy) -> dict[str, ArmResults]:
     """The fractions of each arm at both epochs, its best and median score, and the area under its profile."""
     means = {arm: areas(study, arm) for arm in study.outcome_counts}
     return {
@@ -34,9 +42,9 @@ def results(study: JudgedStudy) -> dict[str, Any]:
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The bars of both outcomes, for the best and for the last epoch; none without a complete pair."""
     pictures, rows = [], []
-    for epoch in ("best", "last"):
+    for epoch in SUMMARIES:
         arms = analysis.outcomes(epoch)
-        if not any(entry["of"] for outcomes in arms.values() for entry in outcomes.values()):
+        if not any(entry[outcome]["of"] for entry in arms.values() for outcome in OUTCOMES):
             continue
         own = " (the study's choice)" if epoch == analysis.epoch else ""
         shares = "; ".join(
@@ -72,7 +80,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _draw(analysis: Analysis, entries: Mapping[str, Any], epoch: str) -> Figure:
+def _draw(analysis: Analysis, entries: Mapping[str, OutcomeFractions], epoch: str) -> Figure:
     arms = list(entries)
     figure, axes = panel()
     width = 0.8 / len(arms)
@@ -80,14 +88,14 @@ def _draw(analysis: Analysis, entries: Mapping[str, Any], epoch: str) -> Figure:
     for group, outcome in enumerate(OUTCOMES):
         for place, arm in enumerate(arms):
             entry = entries[arm][outcome]
-            if not entry["of"]:
+            if entry["fraction"] is None:
                 continue
             x = group + (place - (len(arms) - 1) / 2) * width
             height = 100 * entry["fraction"]
             axes.bar(x, height, 0.88 * width, color=analysis.arms.colour(arm), edgecolor=INK, linewidth=0.4)
             top = height
             if has_interval(entry):
-                low, high = 100 * entry["low"], 100 * entry["high"]
+                low, high = 100 * known(entry["low"]), 100 * known(entry["high"])
                 axes.errorbar(x, height, [[max(0, height - low)], [max(0, high - height)]], color=INK, capsize=3, lw=1)
                 top = max(top, high)
             theirs = analysis.reference(outcome, arm)
@@ -132,5 +140,5 @@ def _reading(analysis: Analysis) -> str:
     return f"Configurations that {_did(outcome)}: {shares}."
 
 
-def _did(outcome: str) -> str:
+def _did(outcome: JudgedOutcome) -> str:
     return "were good" if outcome == "good" else OUTCOME_WORDS[outcome]

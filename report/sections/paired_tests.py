@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from report.comparison import second_minus_first
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
+from report.records.comparisons import Change, PairedComparison
+from report.records.estimates import known
 from report.words import (
     DASH,
     OUTCOME_WORDS,
-    SIGNIFICANT,
     beside_zero,
     capitalised,
     has_interval,
+    is_significant,
     p_number,
     signed,
     text,
@@ -36,7 +38,7 @@ COLUMNS = (
 )
 
 
-def results(study: JudgedStudy) -> list[dict[str, Any]]:
+def results(study: JudgedStudy) -> list[PairedComparison]:
     """Every comparison of two arms, both outcomes, both epochs."""
     return study.comparisons
 
@@ -50,10 +52,11 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     ]
     if not tested:
         return
-    below = [sum(entry[key] < SIGNIFICANT for entry in tested) for key in ("p_value", "p_adjusted")]
+    alone = sum(is_significant(entry["p_value"]) for entry in tested)
+    corrected = sum(is_significant(entry["p_adjusted"]) for entry in tested)
     reading = (
-        f"Of {len(tested)} comparisons at the {analysis.epoch} epoch, {below[0]} are significant at the 5 % level on "
-        f"their own and {below[1]} after {analysis.frames.correction}."
+        f"Of {len(tested)} comparisons at the {analysis.epoch} epoch, {alone} are significant at the 5 % level on "
+        f"their own and {corrected} after {analysis.frames.correction}."
     )
     family = sum(entry["outcome"] == tested[0]["outcome"] for entry in tested)
     notes = (
@@ -68,23 +71,24 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section("tests", "Paired tests", reading, (), numbers, notes)
 
 
-def _row(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    change = second_minus_first(entry, "difference")
+def _row(entry: PairedComparison) -> tuple[str, ...]:
+    change = second_minus_first(entry, entry["difference"])
     return (
         " and ".join(text(arm, 60) for arm in entry["arms"]),
         OUTCOME_WORDS[entry["outcome"]],
-        *(str(entry[key]) for key in ("only_first", "only_second", "both", "neither")),
+        *map(str, (entry["only_first"], entry["only_second"], entry["both"], entry["neither"])),
         _points(change),
-        *(p_number(entry[key]) for key in ("p_value", "p_adjusted")),
+        p_number(entry["p_value"]),
+        p_number(entry["p_adjusted"]),
     )
 
 
-def _points(change: Mapping[str, Any]) -> str:
+def _points(change: Change) -> str:
     """`-42 [-60 to -20]`."""
     if change["difference"] is None:
         return DASH
-    ends = (beside_zero(change[end], _signed_points, 0) for end in ("low", "high")) if has_interval(change) else ()
-    interval = " to ".join(ends)
+    ends = (change["low"], change["high"]) if has_interval(change) else ()
+    interval = " to ".join(beside_zero(known(end), _signed_points, 0) for end in ends)
     return _signed_points(change["difference"], 0) + (f" [{interval}]" if interval else "")
 
 

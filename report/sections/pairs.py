@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from report.comparison import score_comparisons
 from report.document import Numbers, Picture, Section
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
-from report.words import signed, text
+from report.records.comparisons import ScoreComparison
+from report.words import capitalised, signed, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,9 +24,9 @@ MOST_POINTS = 1500
 MOST_PAIRINGS = 6
 
 
-def results(study: JudgedStudy) -> list[dict[str, Any]]:
+def results(study: JudgedStudy) -> list[ScoreComparison]:
     """Every comparison of two arms by their scores, both epochs."""
-    return score_comparisons(study.planned, study.frames, study.sample)
+    return study.score_comparisons
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -42,7 +42,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         if both.empty:
             continue
         gain = (both[second] - both[first]).to_numpy()
-        wins, losses = int((gain > 0).sum()), int((gain < 0).sum())
+        ahead = analysis.goal.oriented(gain)
+        wins, losses = int((ahead > 0).sum()), int((ahead < 0).sum())
         ties = len(gain) - wins - losses
         names = (text(first, 60), text(second, 60))
         rows.append(
@@ -62,22 +63,24 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             Picture(
                 f"pairs-{place}",
                 f"{text(second)} against {text(first)}",
-                f"A point for each of {len(gain)} pairs, {names[0]} across and {names[1]} up: {wins} above the line of "
-                f"equal scores, {losses} below, {ties} on it.",
+                f"A point for each of {len(gain)} pairs, {names[0]} across and {names[1]} up: {wins} {analysis.beyond} "
+                f"the line of equal scores, {losses} on its other side, {ties} on it.",
                 partial(_draw, analysis, both),
             )
         )
     if not pictures:
         return
-    arms, count, higher, equal, lower, median = rows[0]
+    arms, count, better, equal, worse, median = rows[0]
     reading = (
-        f"{arms}: the score is higher in {higher} of {count} pairs, lower in {lower}, the same in {equal}; "
+        f"{arms}: the score is better in {better} of {count} pairs, worse in {worse}, the same in {equal}; "
         f"the median difference is {median}."
     )
-    notes = ["Shaded bands are scores that count as good; points above the diagonal favour the arm named first."]
+    shades = "Shaded bands are scores that count as good; " if analysis.frames.has_thresholds else ""
+    lower = ", since lower is better" if analysis.goal.minimizes else ""
+    notes = [capitalised(f"{shades}points {analysis.beyond} the diagonal favour the arm named first{lower}.")]
     if thinned:
         notes.append(f"An even sample of {MOST_POINTS} pairs is drawn.")
-    columns = ("Arms", "Pairs", "Higher", "Equal", "Lower", "Median difference")
+    columns = ("Arms", "Pairs", "Better", "Equal", "Worse", "Median difference")
     yield Section("pairs", "Pair by pair", reading, tuple(pictures), Numbers(columns, tuple(rows)), tuple(notes))
 
 
@@ -93,10 +96,11 @@ def _draw(analysis: Analysis, both: pd.DataFrame) -> Figure:
     axes.plot(limits, limits, color=INK, linewidth=1, linestyle=(0, (4, 3)))
     if limits[0] < analysis.good < limits[1]:
         shade: dict[str, Any] = {"alpha": 0.09, "linewidth": 0}
-        axes.axhspan(analysis.good, limits[1], color=analysis.arms.colour(second), **shade)
-        axes.axvspan(analysis.good, limits[1], color=analysis.arms.colour(first), **shade)
-    above = values[:, 1] > values[:, 0]
-    below = values[:, 1] < values[:, 0]
+        end = limits[0] if analysis.goal.minimizes else limits[1]
+        axes.axhspan(analysis.good, end, color=analysis.arms.colour(second), **shade)
+        axes.axvspan(analysis.good, end, color=analysis.arms.colour(first), **shade)
+    above = analysis.goal.better(values[:, 1], values[:, 0])
+    below = analysis.goal.better(values[:, 0], values[:, 1])
     many = len(values) > 300
     look: dict[str, Any] = {
         "s": 12 if many else 30,
@@ -118,6 +122,7 @@ def _draw(analysis: Analysis, both: pd.DataFrame) -> Figure:
     axes.set_ylabel(f"{analysis.metric_words} of {text(second, 18)}")
     place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic"}
     # Outside the axes, where no point can lie under the words.
-    axes.text(0.0, 1.02, f"{text(second, 18)} higher", ha="left", va="bottom", **place)
-    axes.text(1.02, 0.0, f"{text(first, 18)} higher", ha="left", va="bottom", rotation=270, **place)
+    up, across = (first, second) if analysis.goal.minimizes else (second, first)
+    axes.text(0.0, 1.02, f"{text(up, 18)} better", ha="left", va="bottom", **place)
+    axes.text(1.02, 0.0, f"{text(across, 18)} better", ha="left", va="bottom", rotation=270, **place)
     return figure

@@ -1,22 +1,25 @@
-"""Performance profiles: the fraction of configurations above every score, so no reader has to trust a threshold."""
+"""Performance profiles: the fraction of configurations better than every score, so no reader has to trust a threshold.
+
+Better is above or, for a metric that is minimised, below.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.watched import NO_BANDS
-from report.words import bracketed, exact_percent, text
+from report.words import bracketed, capitalised, exact_percent, text
 from robustness.statistics.means import mean_test
-from robustness.statistics.profiles import Band, above, area, profile_band
+from robustness.statistics.profiles import above, area, profile_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,16 +34,50 @@ SHOWN = 11
 MOST_DIFFERENCES = 3
 
 
-def results(study: JudgedStudy) -> dict[str, Any]:
+class Area(TypedDict):
+    """The area under a profile, or between two; without an interval in a watched sweep."""
+
+    area: float
+    area_low: float | None
+    area_high: float | None
+
+
+class Profile(Area):
+    """The fraction of configurations better than each threshold, with its band; no band in a watched sweep."""
+
+    fraction: list[float]
+    low: list[float] | None
+    high: list[float] | None
+
+
+class ProfileDifference(Area):
+    """The difference of two profiles at each threshold, first minus second."""
+
+    arms: list[str]
+    difference: list[float]
+    low: list[float] | None
+    high: list[float] | None
+
+
+class ProfileResults(TypedDict):
+    """The profile of each arm and the difference of every two."""
+
+    thresholds: list[float]
+    arms: dict[str, Profile]
+    differences: list[ProfileDifference]
+
+
+def results(study: JudgedStudy) -> ProfileResults:
     """The profile of each arm and the difference of every two, with simultaneous bands, and the areas under them."""
     grid = np.linspace(*study.score_range, GRID)
-    arms = {}
+    arms: dict[str, Profile] = {}
     for arm in study.frames.arms:
         groups = study.paired_scores(arm)
         if groups:
-            shares = np.stack([above(group, grid).mean(axis=0) for group in groups])
-            arms[arm] = _entry("fraction", profile_band(shares), areas(study, arm))
-    differences = []
+            band = profile_band(np.stack([better(study, group, grid).mean(axis=0) for group in groups]))
+            low, high = band.low.tolist(), band.high.tolist()
+            arms[arm] = {"fraction": band.middle.tolist(), "low": low, "high": high, **_area(areas(study, arm))}
+    differences: list[ProfileDifference] = []
     for first, second in study.frames.compared:
         pairs = side_by_side(study.planned, study.planned[f"score_{study.frames.rule}"], [first, second])
         if pairs.empty:
@@ -49,29 +86,42 @@ def results(study: JudgedStudy) -> dict[str, Any]:
         configuration = pairs.index.get_level_values("configuration").to_numpy()
         _, start = np.unique(configuration, return_index=True)
         size = np.diff([*start, len(configuration)])[:, None]
-        difference = above(values[:, 0], grid) - above(values[:, 1], grid)
+        difference = better(study, values[:, 0], grid) - better(study, values[:, 1], grid)
         band = profile_band(np.add.reduceat(difference, start, axis=0) / size, lowest=-1.0)
-        means = by_configuration(pairs.apply(lambda column: area(column, *study.score_range))).to_numpy(dtype=float)
-        entry = _entry("difference", band, means[:, 0] - means[:, 1])
-        differences.append({"arms": [first, second], **entry})
+        means = by_configuration(pairs.apply(lambda column: _area_of(study, column))).to_numpy(dtype=float)
+        differences.append(
+            {
+                "arms": [first, second],
+                "difference": band.middle.tolist(),
+                "low": band.low.tolist(),
+                "high": band.high.tolist(),
+                **_area(means[:, 0] - means[:, 1]),
+            }
+        )
     return {"thresholds": grid.tolist(), "arms": arms, "differences": differences}
 
 
 def areas(study: JudgedStudy, arm: str) -> NDArray[np.float64]:
     """The area under the profile of each configuration of an arm, over complete pairs."""
-    return np.array([area(group, *study.score_range).mean() for group in study.paired_scores(arm)])
+    return np.array([_area_of(study, group).mean() for group in study.paired_scores(arm)])
 
 
-def _entry(name: str, band: Band, areas: NDArray[np.float64]) -> dict[str, Any]:
+def better(study: JudgedStudy, scores: ArrayLike, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 where scores [n] are better than thresholds [g], else 0: [n, g]."""
+    goal = study.frames.goal
+    return above(goal.oriented(np.asarray(scores, dtype=float)), goal.oriented(grid))
+
+
+def _area_of(study: JudgedStudy, scores: ArrayLike) -> NDArray[np.float64]:
+    """The contribution of each score [n] to the area under the profile, 0 at the worse end of the range."""
+    goal = study.frames.goal
+    low, high = sorted(goal.oriented(end) for end in study.score_range)
+    return area(goal.oriented(np.asarray(scores, dtype=float)), low, high)
+
+
+def _area(areas: NDArray[np.float64]) -> Area:
     interval = mean_test(areas).interval
-    return {
-        name: band.middle.tolist(),
-        "low": band.low.tolist(),
-        "high": band.high.tolist(),
-        "area": float(areas.mean()),
-        "area_low": interval.low,
-        "area_high": interval.high,
-    }
+    return {"area": float(areas.mean()), "area_low": interval.low, "area_high": interval.high}
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -81,14 +131,19 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if not arms:
         return
     grid = np.array(profiles["thresholds"])
+    beyond = analysis.beyond
     banded = analysis.study.sample.watch is None
-    under = ", ".join(f"{text(arm, 60)} {_area(entry)}" for arm, entry in arms.items())
+    under = ", ".join(
+        f"{text(arm, 60)} {bracketed(entry['area'], entry['area_low'], entry['area_high'])}"
+        for arm, entry in arms.items()
+    )
     pictures = [
         Picture(
             "profiles",
-            "Above every threshold",
-            f"The fraction of configurations whose {analysis.metric_words} is above each threshold, one falling line "
-            f"for each arm{' with a 95 % band' if banded else ''}. Areas: {under}.",
+            f"{capitalised(beyond)} every threshold",
+            f"The fraction of configurations whose {analysis.metric_words} is {beyond} each threshold, one "
+            f"{'rising' if analysis.goal.minimizes else 'falling'} line for each arm"
+            f"{' with a 95 % band' if banded else ''}. Areas: {under}.",
             partial(_draw, analysis, grid, arms),
         )
     ]
@@ -109,21 +164,20 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         (f"{grid[place]:.3f}", *(exact_percent(entry["fraction"][place]) for entry in arms.values()))
         for place in range(0, len(grid), step)
     )
-    columns = ("Threshold", *(f"{text(arm, 40)}: above it" for arm in arms))
+    columns = ("Threshold", *(f"{text(arm, 40)}: {beyond} it" for arm in arms))
     reading = f"The area under the profile, a score of robustness that needs no threshold, is {under}"
     reading += f"; {_ahead(differences[0], grid)}." if len(differences) == 1 and banded else "."
     notes = (
         "Bands are simultaneous: with 95 % confidence the whole line lies inside." if banded else NO_BANDS,
-        "Dashed lines are the study's own thresholds." + (" Areas have 95 % intervals in brackets." if banded else ""),
+        ("Dashed lines are the study's own thresholds." if analysis.frames.has_thresholds else "")
+        + (" Areas have 95 % intervals in brackets." if banded else ""),
     )
-    yield Section("profiles", "Above every threshold", reading, tuple(pictures), Numbers(columns, rows), notes)
+    yield Section(
+        "profiles", f"{capitalised(beyond)} every threshold", reading, tuple(pictures), Numbers(columns, rows), notes
+    )
 
 
-def _area(entry: Mapping[str, Any]) -> str:
-    return bracketed(entry["area"], entry["area_low"], entry["area_high"])
-
-
-def _ahead(entry: Mapping[str, Any], grid: NDArray[np.float64]) -> str:
+def _ahead(entry: ProfileDifference, grid: NDArray[np.float64]) -> str:
     """The thresholds at which one profile is surely above the other."""
     first, second = (text(arm, 60) for arm in entry["arms"])
     clauses = []
@@ -134,7 +188,7 @@ def _ahead(entry: Mapping[str, Any], grid: NDArray[np.float64]) -> str:
     return " and ".join(clauses) or f"at no threshold is {first} or {second} surely ahead"
 
 
-def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Any]) -> Figure:
+def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Profile]) -> Figure:
     figure, axes = panel()
     for arm, entry in arms.items():
         colour = analysis.arms.colour(arm)
@@ -148,22 +202,24 @@ def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Any]
     axes.set_xlim(grid[0], grid[-1])
     axes.set_ylim(-2, 102)
     axes.set_xlabel(f"threshold of {analysis.metric_words}")
-    axes.set_ylabel("% of configurations above it")
-    # At the right end all lines are zero, so names at their ends would coincide.
+    axes.set_ylabel(f"% of configurations {analysis.beyond} it")
+    # At the better end all lines are zero, so names at their ends would coincide.
     figure.legend(loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, columnspacing=1.2)
     return figure
 
 
 def _own_thresholds(analysis: Analysis, axes: Axes) -> None:
-    for level in (analysis.nothing, analysis.good):
+    for level in (analysis.nothing, analysis.good) if analysis.frames.has_thresholds else ():
         axes.axvline(level, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
 
 
-def _draw_difference(analysis: Analysis, grid: NDArray[np.float64], entry: Mapping[str, Any]) -> Figure:
+def _draw_difference(analysis: Analysis, grid: NDArray[np.float64], entry: ProfileDifference) -> Figure:
     figure, axes = panel()
     first, second = entry["arms"]
-    keys = ("difference", "high", "low") if entry["low"] is not None else ("difference",) * 3
-    middle, low, high = (-100 * np.array(entry[key]) for key in keys)
+    middle = -100 * np.array(entry["difference"])
+    # Seen as second minus first, the ends change places.
+    low = middle if entry["high"] is None else -100 * np.array(entry["high"])
+    high = middle if entry["low"] is None else -100 * np.array(entry["low"])
     axes.axhline(0, color=INK, linewidth=1)
     if entry["low"] is not None:
         axes.fill_between(grid, low, high, color=INK, alpha=0.14, linewidth=0, step="mid")

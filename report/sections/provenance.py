@@ -14,7 +14,7 @@ import pandas as pd
 import yaml
 
 from report.document import Numbers
-from report.frames import StudyFrames
+from report.frames import Stored, StudyFrames
 from report.words import spaced, text
 from robustness.errors import plural
 from robustness.optimize.ensembles import FROM_MEMBERS
@@ -78,7 +78,7 @@ def _facts(frames: StudyFrames, versions: dict[str, str]) -> list[tuple[str, str
     ]
 
 
-def _cost(hours: float, resources: Any) -> str:
+def _cost(hours: float, resources: Stored) -> str:
     cpu, gpu = resources.get("cpu", 1), resources.get("gpu", 0)
     cost = f"{hours:.2f} hours of trials, {hours * float(cpu):.2f} CPU core hours"
     if isinstance(gpu, int | float) and gpu > 0:

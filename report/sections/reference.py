@@ -3,36 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
+from report.records.estimates import JudgedOutcome, known
 from report.words import DASH, bracketed, exact_percent, spaced, text
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
 
 
-def results(study: JudgedStudy) -> dict[str, Any] | None:
+class ReferenceFraction(TypedDict):
+    """A fraction of the reference beside ours, with our interval."""
+
+    arm: str
+    outcome: JudgedOutcome
+    reference: float
+    ours: float | None
+    low: float | None
+    high: float | None
+    inside: bool | None
+
+
+class ReferenceResults(TypedDict):
+    """The study's reference; what a study file may have of it is passed on as it is."""
+
+    label: str
+    pairs: int | None
+    fractions: list[ReferenceFraction]
+    winners: dict[str, dict[str, object]]
+    auc_after_referral: dict[str, object]
+    figures: dict[str, object]
+
+
+def results(study: JudgedStudy) -> ReferenceResults | None:
     """The reference's fractions beside the study's own; `inside` if its figure lies within our interval."""
     reference = study.frames.document.get("reference")
     if not reference:
         return None
-    rows = []
+    rows: list[ReferenceFraction] = []
     for outcome in OUTCOMES:
         for arm, theirs in (reference.get(outcome) or {}).items():
-            ours = (study.outcome_counts.get(arm) or {}).get(outcome)
-            known = ours if ours is not None and ours["fraction"] is not None else None
+            counts = study.outcome_counts.get(arm)
+            ours = None if counts is None or counts[outcome]["fraction"] is None else counts[outcome]
             rows.append(
                 {
                     "arm": arm,
                     "outcome": outcome,
                     "reference": theirs,
-                    "ours": known["fraction"] if known else None,
-                    "low": known["low"] if known else None,
-                    "high": known["high"] if known else None,
-                    "inside": bool(known["low"] <= theirs <= known["high"]) if known else None,
+                    "ours": ours["fraction"] if ours else None,
+                    "low": ours["low"] if ours else None,
+                    "high": ours["high"] if ours else None,
+                    "inside": bool(known(ours["low"]) <= theirs <= known(ours["high"])) if ours else None,
                 }
             )
     return {

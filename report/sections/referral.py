@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import label_ends
 from report.drawing.style import INK, panel
+from report.sections.finals.entries import CalibrationBucket, FinalArm, FinalsResults
 from report.words import bracketed, minus, percent, text
 
 if TYPE_CHECKING:
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """Referral and calibration of final models; none before any has been tested."""
-    finals = analysis.results.get("finals")
+    finals: FinalsResults | None = analysis.results.get("finals")
     if finals:
         yield from _referral(analysis, finals)
         yield from _calibration(analysis, finals)
 
 
-def _referral(analysis: Analysis, finals: Mapping[str, Any]) -> Iterator[Section]:
+def _referral(analysis: Analysis, finals: FinalsResults) -> Iterator[Section]:
     """The AUC of the remaining pictures by the fraction referred, with bands; none if no arm can refer."""
     arms = {arm: each for arm, each in finals["arms"].items() if len(_curve(each)[0]) > 1}
     if not arms:
@@ -53,11 +54,9 @@ def _referral(analysis: Analysis, finals: Mapping[str, Any]) -> Iterator[Section
             )
         )
     rows = [
-        (text(arm, 60), f"{percent(fraction)} %", minus(bracketed(*values)))
-        for arm, each in arms.items()
-        for fraction, *values in zip(
-            *(each["referral"][key] for key in ("referred", "auc", "low", "high")), strict=True
-        )
+        (text(arm, 60), f"{percent(fraction)} %", minus(bracketed(auc, low, high)))
+        for arm, curve in ((arm, each["referral"]) for arm, each in arms.items())
+        for fraction, auc, low, high in zip(curve["referred"], curve["auc"], curve["low"], curve["high"], strict=True)
     ]
     yield Section(
         "referral",
@@ -72,23 +71,27 @@ def _referral(analysis: Analysis, finals: Mapping[str, Any]) -> Iterator[Section
     )
 
 
-def _calibration(analysis: Analysis, finals: Mapping[str, Any]) -> Iterator[Section]:
+def _calibration(analysis: Analysis, finals: FinalsResults) -> Iterator[Section]:
     """How often predictions came true, by predicted probability: the paper's figure; one panel for each arm."""
-    arms = {arm: each for arm, each in finals["arms"].items() if each["calibration"]}
-    if not arms:
+    known = {
+        arm: error
+        for arm, each in finals["arms"].items()
+        if each["calibration"] and (error := each["calibration_error"]["mean"]) is not None
+    }
+    if not known:
         return
     words = "the picture is positive" if finals["classes"] == 2 else "the most probable class is right"
-    known = {arm: each["calibration_error"]["mean"] for arm, each in arms.items()}
     errors = ", ".join(f"{text(arm, 60)} {known[arm]:.3f}" for arm in sorted(known, key=lambda arm: known[arm]))
     pictures, rows = [], []
-    for place, (arm, each) in enumerate(arms.items()):
+    for place, (arm, error) in enumerate(known.items()):
+        buckets = finals["arms"][arm]["calibration"]
         pictures.append(
             Picture(
                 f"calibration-{place}",
                 f"Calibration of {text(arm)}",
                 f"In ten buckets of the probability that {words}: how often it was so, with 95 % intervals. The "
-                f"diagonal is perfect calibration; the calibration error is {known[arm]:.3f}.",
-                partial(_draw_calibration, analysis, arm, each["calibration"]),
+                f"diagonal is perfect calibration; the calibration error is {error:.3f}.",
+                partial(_draw_calibration, analysis, arm, buckets),
             )
         )
         rows += [
@@ -99,7 +102,7 @@ def _calibration(analysis: Analysis, finals: Mapping[str, Any]) -> Iterator[Sect
                 f"{bucket['probability']:.3f}",
                 minus(bracketed(bucket["share"], bucket["low"], bucket["high"])),
             )
-            for bucket in each["calibration"]
+            for bucket in buckets
         ]
     yield Section(
         "calibration",
@@ -114,7 +117,7 @@ def _calibration(analysis: Analysis, finals: Mapping[str, Any]) -> Iterator[Sect
     )
 
 
-def _draw_together(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]]) -> Figure:
+def _draw_together(analysis: Analysis, arms: Mapping[str, FinalArm]) -> Figure:
     figure, axes = panel()
     ends = {}
     for arm, each in arms.items():
@@ -126,22 +129,20 @@ def _draw_together(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]]) ->
     return figure
 
 
-def _draw_referral(
-    analysis: Analysis, arms: Mapping[str, Mapping[str, Any]], arm: str, ends: tuple[float, float]
-) -> Figure:
+def _draw_referral(analysis: Analysis, arms: Mapping[str, FinalArm], arm: str, ends: tuple[float, float]) -> Figure:
     figure, axes = panel()
     for other, each in arms.items():
         if other != arm:
             axes.plot(*_curve(each), color=INK, linewidth=0.8, alpha=0.35)
     colour = analysis.arms.colour(arm)
     curve = arms[arm]["referral"]
-    known = [place for place, low in enumerate(curve["low"]) if low is not None and curve["high"][place] is not None]
-    if known:
-        x, low, high = (
-            [100 * curve["referred"][i] for i in known],
-            *([curve[k][i] for i in known] for k in ("low", "high")),
-        )
-        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    band = [
+        (100 * fraction, low, high)
+        for fraction, low, high in zip(curve["referred"], curve["low"], curve["high"], strict=True)
+        if low is not None and high is not None
+    ]
+    if band:
+        axes.fill_between(*np.array(band).T, color=colour, alpha=0.2, linewidth=0)
     axes.plot(*_curve(arms[arm]), color=colour, linestyle=analysis.arms.dash(arm), linewidth=2.0)
     axes.set_ylim(*ends)
     _label_referral(axes)
@@ -154,7 +155,7 @@ def _label_referral(axes: Axes) -> None:
     axes.margins(x=0.02)
 
 
-def _draw_calibration(analysis: Analysis, arm: str, buckets: list[Mapping[str, Any]]) -> Figure:
+def _draw_calibration(analysis: Analysis, arm: str, buckets: Sequence[CalibrationBucket]) -> Figure:
     figure, axes = panel(height=3.9)
     colour = analysis.arms.colour(arm)
     total = sum(bucket["count"] for bucket in buckets)
@@ -175,22 +176,22 @@ def _draw_calibration(analysis: Analysis, arm: str, buckets: list[Mapping[str, A
     return figure
 
 
-def _curve(each: Mapping[str, Any]) -> tuple[list[float], list[float]]:
+def _curve(each: FinalArm) -> tuple[list[float], list[float]]:
     """Percentages referred and the AUCs that are known."""
     curve = each["referral"]
     pairs = [(100 * x, y) for x, y in zip(curve["referred"], curve["auc"], strict=True) if y is not None]
     return [x for x, _ in pairs], [y for _, y in pairs]
 
 
-def _range(arms: Mapping[str, Mapping[str, Any]]) -> tuple[float, float]:
+def _range(arms: Mapping[str, FinalArm]) -> tuple[float, float]:
     """One range of heights for all panels, so that they can be compared."""
-    values = [
-        v for each in arms.values() for key in ("auc", "low", "high") for v in each["referral"][key] if v is not None
-    ]
+    curves = [each["referral"] for each in arms.values()]
+    known = [values for curve in curves for values in (curve["auc"], curve["low"], curve["high"])]
+    values = [value for each in known for value in each if value is not None]
     pad = 0.04 * max(max(values) - min(values), 0.02)
     return min(values) - pad, max(values) + pad
 
 
-def _gain(each: Mapping[str, Any]) -> str:
+def _gain(each: FinalArm) -> str:
     first, last = each["auc"][0]["mean"], each["auc"][-1]["mean"]
     return "unknown" if first is None or last is None else f"{first:.3f} to {last:.3f}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from report.drawing.style import INK, panel
 from report.frames import KEY, StudyFrames
 from report.judged_study import JudgedStudy
 from report.words import DASH, cell_words, plus_minus, text
-from robustness.statistics.means import mean_with_error
+from robustness.statistics.means import MeanWithError, mean_with_error
 from robustness.study.sections import Winners
 from robustness.sweep.winners import Candidate, Place, choose
 from robustness.trial import TrialKey
@@ -30,19 +30,70 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 TRAINABLE = "regression"
-MEASURES = ("test_rmse", "test_log_likelihood")
+Measure: TypeAlias = Literal["test_rmse", "test_log_likelihood"]
+MEASURES: tuple[Measure, ...] = ("test_rmse", "test_log_likelihood")
 WITHIN = 2.0
 """Standard errors."""
 
 
-def results(study: JudgedStudy) -> Mapping[str, Any] | None:
+class BesideReference(TypedDict):
+    """The reference's figure and standard error, and where ours lies; None without a reference."""
+
+    reference: float | None
+    reference_error: float | None
+    within: bool | None
+    beside: Literal["within", "better", "worse"] | None
+
+
+class RegressionFigure(MeanWithError, BesideReference):
+    """A measure over the splits, beside the reference's."""
+
+
+class SetWinner(TypedDict):
+    """An arm's winner on a data set."""
+
+    configuration: int
+    hyperparameters: Mapping[str, object]
+    splits: int
+    test_rmse: RegressionFigure
+    test_log_likelihood: RegressionFigure
+    implied: float
+    reference_implied: float | None
+
+
+class RmseDifference(MeanWithError):
+    """The first arm's RMSE less the second's, paired by split."""
+
+    arms: list[str]
+    splits: int
+    decided: bool
+
+
+class DataSet(TypedDict):
+    """The winners on a data set, and the difference of the first two arms."""
+
+    arms: dict[str, SetWinner]
+    difference: RmseDifference | None
+
+
+class RegressionResults(TypedDict):
+    """`regression` of the JSON."""
+
+    sentences: list[str]
+    alone: bool
+    reference: str | None
+    within: float
+    sets: dict[str, DataSet]
+
+
+def results(study: JudgedStudy) -> RegressionResults | None:
     """The results of a study of regression; None for any other."""
     frames = study.frames
     if frames.document.get("trainable") != TRAINABLE:
         return None
     winners = choose(_tried(frames), Winners(by="data_set", replicates=2))
     measured = _measured(frames)
-    sets: dict[str, dict[str, Any]] = {}
+    sets: dict[str, DataSet] = {}
     for name in dict.fromkeys(str(value) for value in frames.configurations["data_set"]):
         arms = {}
         for arm in frames.arms:
@@ -94,40 +145,49 @@ def _rows(measured: pd.DataFrame, key: TrialKey) -> pd.DataFrame:
     return measured[own].sort_values("replicate")
 
 
-def _winner(frames: StudyFrames, name: str, arm: str, key: TrialKey, rows: pd.DataFrame) -> dict[str, Any]:
+def _winner(frames: StudyFrames, name: str, arm: str, key: TrialKey, rows: pd.DataFrame) -> SetWinner:
     drawn = frames.configurations.loc[key.configuration]
-    figures = (frames.document.get("reference") or {}).get("figures") or {}
-    winner: dict[str, Any] = {
+    references = (frames.document.get("reference") or {}).get("figures") or {}
+
+    def figure(measure: Measure) -> RegressionFigure:
+        theirs = ((references.get(measure) or {}).get(name) or {}).get(arm)
+        mean = _mean(rows[measure])
+        return {**mean, **_beside(mean["mean"], theirs, lower_is_better=measure == "test_rmse")}
+
+    rmse = figure("test_rmse")
+    return {
         "configuration": key.configuration,
         "hyperparameters": {each: drawn[each] for each in frames.varied if each != "data_set"},
         "splits": len(rows),
+        "test_rmse": rmse,
+        "test_log_likelihood": figure("test_log_likelihood"),
+        "implied": implied(rmse["mean"]),
+        "reference_implied": None if rmse["reference"] is None else implied(rmse["reference"]),
     }
-    for measure in MEASURES:
-        theirs = ((figures.get(measure) or {}).get(name) or {}).get(arm)
-        values = rows[measure].to_numpy(dtype=float)
-        winner[measure] = mean_with_error(values) | _beside(
-            float(values.mean()), theirs, lower_is_better=measure == "test_rmse"
-        )
-    winner["implied"] = implied(winner["test_rmse"]["mean"])
-    theirs = winner["test_rmse"]["reference"]
-    winner["reference_implied"] = None if theirs is None else implied(theirs)
-    return winner
 
 
-def _beside(ours: float, theirs: list[float] | None, lower_is_better: bool) -> dict[str, Any]:
+def _mean(values: pd.Series[Any]) -> MeanWithError:
+    return mean_with_error(values.to_numpy(dtype=float))
+
+
+def _beside(ours: float, theirs: list[float] | None, lower_is_better: bool) -> BesideReference:
     """The reference's figure and standard error, and whether ours lies within two of its errors, is better or worse."""
     if theirs is None:
         return {"reference": None, "reference_error": None, "within": None, "beside": None}
     mean, error = (float(value) for value in theirs)
     worse = ours - mean if lower_is_better else mean - ours
     within = abs(worse) <= WITHIN * error
-    beside = "within" if within else "worse" if worse > 0 else "better"
-    return {"reference": mean, "reference_error": error, "within": within, "beside": beside}
+    return {
+        "reference": mean,
+        "reference_error": error,
+        "within": within,
+        "beside": "within" if within else "worse" if worse > 0 else "better",
+    }
 
 
 def _difference(
     frames: StudyFrames, measured: pd.DataFrame, winners: Mapping[Place, TrialKey], name: str
-) -> dict[str, Any] | None:
+) -> RmseDifference | None:
     """The RMSE of the first arm less that of the second, over the splits that both have; None without two of them."""
     keys = [winners.get(Place(arm, name)) for arm in frames.arms[:2]]
     if len(keys) < 2 or None in keys:
@@ -136,12 +196,13 @@ def _difference(
     differences = (first - second).dropna()
     if len(differences) < 2:
         return None
-    mean: dict[str, Any] = mean_with_error(differences.to_numpy())
-    decided = abs(mean["mean"]) > WITHIN * mean["standard_error"]
+    mean = _mean(differences)
+    error = mean["standard_error"]
+    decided = error is not None and abs(mean["mean"]) > WITHIN * error
     return {"arms": frames.arms[:2], "splits": len(differences), **mean, "decided": decided}
 
 
-def _sentences(arms: list[str], sets: Mapping[str, Mapping[str, Any]], label: str | None) -> list[str]:
+def _sentences(arms: list[str], sets: Mapping[str, DataSet], label: str | None) -> list[str]:
     whole = {name: entry for name, entry in sets.items() if set(entry["arms"]) == set(arms)}
     if not whole:
         return ["No data set has a result of every arm yet."]
@@ -180,7 +241,7 @@ def _sentences(arms: list[str], sets: Mapping[str, Mapping[str, Any]], label: st
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The table of all data sets and arms, and two pictures where there is a reference."""
-    regression = analysis.results.get("regression")
+    regression: RegressionResults | None = analysis.results.get("regression")
     if not regression or not any(entry["arms"] for entry in regression["sets"].values()):
         return
     pictures = []
@@ -244,41 +305,42 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section("regression", "Data set by data set", reading, tuple(pictures), Numbers(columns, rows), notes)
 
 
-def _each(regression: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _each(regression: RegressionResults) -> Iterator[tuple[str, str, SetWinner]]:
     for name, entry in regression["sets"].items():
         for arm, own in entry["arms"].items():
             yield name, arm, own
 
 
-def _splits(regression: Mapping[str, Any]) -> str:
+def _splits(regression: RegressionResults) -> str:
     counts = sorted({entry["splits"] for _, _, entry in _each(regression)})
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
-def _figure(entry: Mapping[str, Any]) -> str:
+def _figure(entry: RegressionFigure) -> str:
     mean, error = entry["mean"], entry["standard_error"]
     digits = 4 if abs(mean) < 0.1 else 3 if abs(mean) < 1 else 2
     return plus_minus(mean, error, digits)
 
 
-def _theirs(entry: Mapping[str, Any]) -> str:
+def _theirs(entry: RegressionFigure) -> str:
     if entry["reference"] is None:
         return DASH
     return plus_minus(entry["reference"], entry["reference_error"], 2)
 
 
-def _draw_rmse(analysis: Analysis, regression: Mapping[str, Any]) -> Figure:
+def _draw_rmse(analysis: Analysis, regression: RegressionResults) -> Figure:
     figure, axes = panel(height=4.6)
     names = list(regression["sets"])
     arms = analysis.arms.names
     for place, name in enumerate(names):
         for turn, arm in enumerate(arms):
             entry = regression["sets"][name]["arms"].get(arm)
-            if entry is None or not entry["test_rmse"]["reference"]:
+            theirs = entry["test_rmse"]["reference"] if entry else None
+            if entry is None or not theirs:
                 continue
             figures = entry["test_rmse"]
             y = place + (turn - (len(arms) - 1) / 2) * 0.3
-            theirs, spread = figures["reference"], 2 * figures["reference_error"] / figures["reference"]
+            spread = 2 * (figures["reference_error"] or 0.0) / theirs
             axes.plot(
                 [max(1 - spread, 0.02), 1 + spread], [y, y], color=INK, alpha=0.25, linewidth=6, solid_capstyle="butt"
             )
@@ -310,7 +372,7 @@ def _draw_rmse(analysis: Analysis, regression: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _draw_likelihood(analysis: Analysis, regression: Mapping[str, Any]) -> Figure:
+def _draw_likelihood(analysis: Analysis, regression: RegressionResults) -> Figure:
     figure, axes = panel(height=4.6)
     seen: list[float] = []
     for _, arm, entry in _each(regression):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,46 @@ TRAINABLE = "soap_bubble"
 CURVES = ("radius_edges", "radius_counts", "weight_edges", "weight_counts")
 
 
-def results(study: JudgedStudy) -> dict[str, Any] | None:
+class DrawnValue(TypedDict):
+    """A number that each draw has, beside its theory: the test of their agreement, and the histogram."""
+
+    sd: float
+    theory_sd: float
+    ks_distance: float
+    p_value: float
+    edges: list[float]
+    counts: list[float]
+
+
+class DrawnRadius(DrawnValue):
+    """The distance of a draw from its mean, which unlike a weight's has a mean other than 0."""
+
+    mean: float
+    theory_mean: float
+
+
+class Layer(TypedDict):
+    """The draws of one trial."""
+
+    arm: str
+    method: str
+    replicate: int
+    layer: str
+    dimension: int
+    samples: int
+    radius: DrawnRadius
+    weight: DrawnValue
+
+
+class SoapBubbleResults(TypedDict):
+    """`soap_bubble` of the JSON."""
+
+    alone: bool
+    sentences: list[str]
+    layers: list[Layer]
+
+
+def results(study: JudgedStudy) -> SoapBubbleResults | None:
     """Each layer and arm with its moments, tests and histograms; None for a study of another kind.
 
     `layers` is a list with an entry for each trial that has ended, those of low dimension first.
@@ -53,7 +92,7 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
 
 def _entry(
     row: pd.Series[Any], method: str, curves: Mapping[str, Sequence[float]], configurations: pd.DataFrame
-) -> dict[str, Any]:
+) -> Layer:
     dimension = int(row["dimension"])
     drawn = configurations.loc[row["configuration"]]
     mean, sd = densities.radial_radius_moments() if method == "radial" else densities.gaussian_radius_moments(dimension)
@@ -85,7 +124,7 @@ def _entry(
     }
 
 
-def _sentences(layers: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> list[str]:
+def _sentences(layers: Sequence[Layer], arms: Sequence[str]) -> list[str]:
     if not layers:
         return ["Nothing has been drawn yet, so there is nothing to say."]
     sentences = []
@@ -98,7 +137,7 @@ def _sentences(layers: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> list
             for arm, radius in sorted(first.items(), key=lambda item: arms.index(item[0]))
         )
         sentences.append(f"Of {dimension:,} weights a draw is so many sigmas away from its mean: {parts}.")
-    tests = [entry[what] for entry in layers for what in ("radius", "weight")]
+    tests = [test for entry in layers for _, test, _ in _tests(entry)]
     smallest = min(holm([test["p_value"] for test in tests]))
     largest = max(test["ks_distance"] for test in tests)
     verdict = "Samples and theory differ" if smallest < SIGNIFICANT else "Theory lies on the samples"
@@ -118,10 +157,10 @@ POINTS = 400
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """Radius, factors and marginal; none for studies of another kind, or before anything was drawn."""
-    bubble = analysis.results.get("soap_bubble")
+    bubble: SoapBubbleResults | None = analysis.results.get("soap_bubble")
     if not bubble or not bubble["layers"]:
         return
-    layers: dict[int, dict[str, Mapping[str, Any]]] = {}
+    layers: dict[int, dict[str, Layer]] = {}
     for entry in bubble["layers"]:
         # Of replicates the first one is drawn.
         layers.setdefault(entry["dimension"], {}).setdefault(entry["arm"], entry)
@@ -154,26 +193,20 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             partial(_draw_weight, analysis, layers[smallest], smallest),
         )
     )
-    rows = []
-    for entry in bubble["layers"]:
-        for what in ("radius", "weight"):
-            test = entry[what]
-            moments = (
-                (f"{test['mean']:.4g} ± {test['sd']:.4g}", f"{test['theory_mean']:.4g} ± {test['theory_sd']:.4g}")
-                if what == "radius"
-                else (f"0 ± {test['sd']:.4g}", f"0 ± {test['theory_sd']:.4g}")
-            )
-            rows.append(
-                (
-                    text(entry["layer"], 40),
-                    f"{entry['dimension']:,}",
-                    text(entry["arm"], 60),
-                    "distance" if what == "radius" else "one weight",
-                    *moments,
-                    f"{test['ks_distance']:.4f}",
-                    f"{test['p_value']:.2g}",
-                )
-            )
+    rows = [
+        (
+            text(entry["layer"], 40),
+            f"{entry['dimension']:,}",
+            text(entry["arm"], 60),
+            what,
+            f"{mean:.4g} ± {test['sd']:.4g}",
+            f"{theory_mean:.4g} ± {test['theory_sd']:.4g}",
+            f"{test['ks_distance']:.4f}",
+            f"{test['p_value']:.2g}",
+        )
+        for entry in bubble["layers"]
+        for what, test, (mean, theory_mean) in _tests(entry)
+    ]
     columns = ("Layer", "D", "Arm", "Of a draw", "Draws", "Theory", "KS distance", "p-value")
     yield Section(
         "soap-bubble",
@@ -189,7 +222,13 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _moments(arms: Mapping[str, Mapping[str, Any]]) -> str:
+def _tests(entry: Layer) -> Iterator[tuple[str, DrawnValue, tuple[float, float]]]:
+    """What was drawn: its words, its figures, and its mean beside theory's, which is 0 for a weight."""
+    yield "distance", entry["radius"], (entry["radius"]["mean"], entry["radius"]["theory_mean"])
+    yield "one weight", entry["weight"], (0.0, 0.0)
+
+
+def _moments(arms: Mapping[str, Layer]) -> str:
     radii = {arm: entry["radius"] for arm, entry in arms.items()}
     parts = (f"{plus_minus(each['mean'], each['sd'], 2)} for {text(arm, 40)}" for arm, each in radii.items())
     return f"{', '.join(parts)}."
@@ -201,25 +240,25 @@ def _density(method: str, dimension: int, radius: NDArray[np.float64]) -> NDArra
     return densities.gaussian_radius_density(radius, dimension)
 
 
-def _heights(histogram: Mapping[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _heights(histogram: DrawnValue) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The edges of the bins and the density in each."""
     edges, counts = np.array(histogram["edges"]), np.array(histogram["counts"])
     return edges, counts / (counts.sum() * np.diff(edges))
 
 
-def _bars(axes: Axes, histogram: Mapping[str, Any], colour: str) -> None:
+def _bars(axes: Axes, histogram: DrawnValue, colour: str) -> None:
     edges, heights = _heights(histogram)
     axes.stairs(heights, edges, fill=True, color=colour, alpha=0.3)
 
 
-def _ends(entry: Mapping[str, Any]) -> tuple[float, float]:
+def _ends(entry: Layer) -> tuple[float, float]:
     edges = entry["radius"]["edges"]
     low, high = float(edges[0]), float(edges[-1])
     # A half-normal radius begins at 0.
     return (0.0 if low < 0.2 * high else low, high)
 
 
-def _draw_radius(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]], dimension: int) -> Figure:
+def _draw_radius(analysis: Analysis, arms: Mapping[str, Layer], dimension: int) -> Figure:
     """All arms on one axis; on two beside each other, with one scale, where a bubble is far from the rest."""
     ends = {arm: _ends(entry) for arm, entry in arms.items()}
     order = sorted(arms, key=lambda arm: ends[arm])
@@ -260,7 +299,7 @@ def _legend(figure: Figure, analysis: Analysis, arms: list[str]) -> None:
     figure.legend(loc="upper left", ncols=4, fontsize=9.5, handlelength=1.2, columnspacing=1.2)
 
 
-def _draw_factors(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]], dimension: int) -> Figure:
+def _draw_factors(analysis: Analysis, arms: Mapping[str, Layer], dimension: int) -> Figure:
     figure, axes = panel()
     top = max(entry["radius"]["edges"][-1] for entry in arms.values())
     radius = np.linspace(0.02 * top, 1.05 * top, POINTS)
@@ -286,7 +325,7 @@ def _draw_factors(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]], dim
     return figure
 
 
-def _draw_weight(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]], dimension: int) -> Figure:
+def _draw_weight(analysis: Analysis, arms: Mapping[str, Layer], dimension: int) -> Figure:
     figure, axes = panel()
     end = 3.5
     # An even number of points leaves out 0, where the radial density is infinite.

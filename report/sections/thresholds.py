@@ -8,42 +8,127 @@ between trials, "the threshold" is the lowest, and all others rise and fall with
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from report.comparison import at_threshold, favoured, score_pairs, with_holm
-from report.document import Section
+from report.comparison import at_threshold, favoured, paired_comparison, score_pairs
+from report.document import Section, Slider, SliderBar, SliderControl, SliderRow
 from report.judged_study import JudgedStudy
-from report.judging import OUTCOMES, own_scores
+from report.judging import own_scores
+from report.records.estimates import Fraction, JudgedOutcome
+from report.records.families import with_holm
 from report.words import share_cell, text
 from robustness.statistics.proportions import LEVEL
+from robustness.sweep.outcomes import Judge
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
 
 CHOICES = 51
 """Thresholds at which the verdict is tried."""
-TRIED = ("threshold", "difference", "low", "high", "p_value", "p_adjusted")
-"""What is kept of each."""
 
 
-def results(study: JudgedStudy) -> dict[str, Any]:
-    """When a trial has learned nothing at each epoch, when it is good, and the verdict at other thresholds."""
+class NothingThreshold(TypedDict):
+    """The threshold of `learned_nothing` at one epoch."""
+
+    value: float
+    inclusive: bool
+    known: bool
+    why: str
+
+
+class NothingThresholds(TypedDict):
+    """The threshold of `learned_nothing` at the best and at the last epoch."""
+
+    best: NothingThreshold
+    last: NothingThreshold
+
+
+class GoodThreshold(TypedDict):
+    """The threshold of `good`."""
+
+    at_least: NotRequired[float]
+    at_most: NotRequired[float]
+    """In place of `at_least` where the metric is minimised."""
+
+
+class TriedThreshold(TypedDict):
+    """The comparison of two arms at another threshold."""
+
+    threshold: float
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    favours: str | None
+
+
+class Dependence(TypedDict):
+    """How the verdict on two arms depends on the threshold."""
+
+    arms: list[str]
+    outcome: JudgedOutcome
+    threshold: float
+    favours: str | None
+    holds_from: float
+    holds_to: float
+    favoured: list[str]
+    at: list[TriedThreshold]
+
+
+class ThresholdResults(TypedDict):
+    """When a trial has learned nothing or is good, and the verdict at other thresholds."""
+
+    learned_nothing: NothingThresholds
+    good: GoodThreshold
+    dependence: list[Dependence]
+
+
+class SliderArm(TypedDict):
+    """An arm's scores over complete pairs; None for a trial without one."""
+
+    name: str
+    scores: list[float | None]
+    configurations: list[int]
+    above: NotRequired[list[float]]
+
+
+class SliderData(TypedDict):
+    """The data of the page's script."""
+
+    arms: list[SliderArm]
+    inclusive: bool
+    good_first: NotRequired[bool]
+    levels: dict[JudgedOutcome, float]
+    z: float | None
+    lower_is_better: NotRequired[bool]
+
+
+def results(study: JudgedStudy) -> ThresholdResults | None:
+    """When a trial has learned nothing at each epoch, when it is good, and the verdict at other thresholds.
+
+    None for a study without thresholds.
+    """
+    if not study.frames.has_thresholds:
+        return None
+    good = study.judges[study.frames.rule].good
     return {
-        "learned_nothing": {
-            summary: {"value": judge.nothing, "inclusive": judge.inclusive, "known": judge.known, "why": judge.why}
-            for summary, judge in study.judges.items()
-        },
-        "good": {"at_least": study.judges[study.frames.rule].good},
+        "learned_nothing": {"best": _nothing(study.judges["best"]), "last": _nothing(study.judges["last"])},
+        "good": {"at_most": good} if study.frames.goal.minimizes else {"at_least": good},
         "dependence": _dependence(study),
     }
 
 
-def _dependence(study: JudgedStudy) -> list[dict[str, Any]]:
+def _nothing(judge: Judge) -> NothingThreshold:
+    return {"value": judge.nothing, "inclusive": judge.inclusive, "known": judge.known, "why": judge.why}
+
+
+def _dependence(study: JudgedStudy) -> list[Dependence]:
     """For every two arms the primary outcome at other thresholds, and between which of them the verdict holds.
 
     At each threshold an arm is favoured by the same test as in the verdict, after the same correction over the study's
@@ -53,18 +138,27 @@ def _dependence(study: JudgedStudy) -> list[dict[str, Any]]:
     own = judge.good if frames.primary == "good" else judge.nothing
     thresholds = sorted({*np.linspace(*study.score_range, CHOICES).tolist(), own})
     trials = _at_common_threshold(study)
-    scores = {arms: score_pairs(trials, *arms, frames.rule) for arms in frames.compared}
+    scores = {arms: score_pairs(trials, *arms, frames.rule, frames.goal) for arms in frames.compared}
     scores = {arms: pairs for arms, pairs in scores.items() if not pairs.empty}
-    tried: dict[tuple[str, str], list[dict[str, Any]]] = {arms: [] for arms in scores}
+    tried: dict[tuple[str, str], list[TriedThreshold]] = {arms: [] for arms in scores}
     for threshold in thresholds:
-        family = [
-            {"arms": list(arms), "outcome": frames.primary, "epoch": frames.rule}
-            | at_threshold(pairs, frames.primary, threshold, study.sample, judge.inclusive)
-            for arms, pairs in scores.items()
-        ]
+        tables = {
+            arms: at_threshold(pairs, frames.primary, threshold, study.sample, judge) for arms, pairs in scores.items()
+        }
+        family = [paired_comparison(arms, frames.primary, frames.rule, *tested) for arms, tested in tables.items()]
         for arms, entry in zip(scores, with_holm(family), strict=True):
             better = favoured(arms, entry["difference"], entry["p_adjusted"], more_is_better=frames.primary == "good")
-            tried[arms].append({**{key: entry[key] for key in TRIED}, "favours": better})
+            tried[arms].append(
+                {
+                    "threshold": threshold,
+                    "difference": entry["difference"],
+                    "low": entry["low"],
+                    "high": entry["high"],
+                    "p_value": entry["p_value"],
+                    "p_adjusted": entry["p_adjusted"],
+                    "favours": better,
+                }
+            )
     return [
         _holds(arms, frames.primary, own, entries)
         for arms, entries in tried.items()
@@ -72,7 +166,7 @@ def _dependence(study: JudgedStudy) -> list[dict[str, Any]]:
     ]
 
 
-def _holds(arms: tuple[str, str], outcome: str, own: float, tried: list[dict[str, Any]]) -> dict[str, Any]:
+def _holds(arms: tuple[str, str], outcome: JudgedOutcome, own: float, tried: list[TriedThreshold]) -> Dependence:
     """The comparison of two arms at every threshold, and the range around the study's own over which it holds."""
     thresholds = [entry["threshold"] for entry in tried]
     start = end = thresholds.index(own)
@@ -105,7 +199,7 @@ def _at_common_threshold(study: JudgedStudy) -> pd.DataFrame:
     return study.planned.assign(**{f"score_{rule}": scores})
 
 
-def slider_data(analysis: Analysis) -> dict[str, Any]:
+def slider_data(analysis: Analysis) -> SliderData:
     """The data of the page's script: each arm's scores over complete pairs, and the configurations that they are of."""
     pairs = analysis.pairs
     scores = own_scores(pairs, analysis.epoch)
@@ -114,22 +208,28 @@ def slider_data(analysis: Analysis) -> dict[str, Any]:
         mine = pairs["arm"] == arm
         values = [None if math.isnan(score) else score for score in scores[mine].tolist()]
         owners = pairs.loc[mine, "configuration"].tolist()
-        entry: dict[str, Any] = {"name": text(arm, 60), "scores": values, "configurations": owners}
+        entry: SliderArm = {"name": text(arm, 60), "scores": values, "configurations": owners}
         if analysis.judge.cells:
             entry["above"] = (pairs.loc[mine, f"threshold_{analysis.epoch}"] - analysis.nothing).tolist()
         arms.append(entry)
-    return {
-        "arms": arms,
-        "inclusive": analysis.judge.inclusive,
-        **({"good_first": True} if analysis.judge.gains else {}),
-        "levels": {"learned_nothing": analysis.nothing, "good": analysis.good},
-        # A watched sweep has no interval of a settled number of configurations.
-        "z": None if analysis.study.sample.watch is not None else float(ndtri((1 + LEVEL) / 2)),
-    }
+    inclusive = analysis.judge.inclusive
+    levels: dict[JudgedOutcome, float] = {"learned_nothing": analysis.nothing, "good": analysis.good}
+    if not analysis.frames.has_thresholds:
+        levels = {}
+    # A watched sweep has no interval of a settled number of configurations.
+    z = None if analysis.study.sample.watch is not None else float(ndtri((1 + LEVEL) / 2))
+    data: SliderData = {"arms": arms, "inclusive": inclusive, "levels": levels, "z": z}
+    if analysis.judge.gains:
+        data["good_first"] = True
+    if analysis.goal.minimizes:
+        data["lower_is_better"] = True
+    return data
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
-    """The sliders, as they stand before any script runs; none without a score."""
+    """The sliders, as they stand before any script runs; none without a score or without thresholds."""
+    if not analysis.frames.has_thresholds:
+        return
     data = slider_data(analysis)
     scores = [score for arm in data["arms"] for score in arm["scores"] if score is not None]
     if not scores:
@@ -137,17 +237,16 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     levels = data["levels"]
     low = math.floor(100 * min([*scores, *levels.values()])) / 100
     high = math.ceil(100 * max([*scores, *levels.values()])) / 100
-    sign = "at most" if data["inclusive"] else "below"
+    worse, good = ("above", "at most") if analysis.goal.minimizes else ("below", "at least")
+    sign = "at most" if data["inclusive"] else worse
     if analysis.judge.cells:
         sign += " (the lowest threshold; the others move with it)"
-    controls = [
-        {"outcome": "learned_nothing", "label": f"Learned nothing: {sign}"},
-        {"outcome": "good", "label": "Good: at least"},
+    labels: dict[JudgedOutcome, str] = {"learned_nothing": f"Learned nothing: {sign}", "good": f"Good: {good}"}
+    controls: list[SliderControl] = [
+        {"outcome": outcome, "label": label, "value": repr(levels[outcome]), "shown": f"{levels[outcome]:.3f}"}
+        for outcome, label in labels.items()
     ]
-    for control in controls:
-        level = levels[control["outcome"]]
-        control |= {"value": repr(level), "shown": f"{level:.3f}"}
-    slider = {
+    slider: Slider = {
         "low": f"{low:.2f}",
         "high": f"{max(high, low + 0.01):.2f}",
         "epoch": analysis.epoch,
@@ -157,28 +256,36 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section("thresholds", "Choose your own thresholds", _reading(analysis, data), slider=slider)
 
 
-def _rows(analysis: Analysis) -> list[dict[str, Any]]:
-    rows = []
-    for place, (arm, entries) in enumerate(analysis.outcomes(analysis.epoch).items()):
-        row: dict[str, Any] = {"arm": text(arm, 60), "place": place}
-        for outcome in OUTCOMES:
-            width = f"{100 * entries[outcome]['fraction']:.4g}" if entries[outcome]["of"] else "0"
-            row[outcome] = {"text": share_cell(entries[outcome]), "width": width}
-        rows.append(row)
-    return rows
+def _rows(analysis: Analysis) -> list[SliderRow]:
+    return [
+        {
+            "arm": text(arm, 60),
+            "place": place,
+            "learned_nothing": _bar(entries["learned_nothing"]),
+            "good": _bar(entries["good"]),
+        }
+        for place, (arm, entries) in enumerate(analysis.outcomes(analysis.epoch).items())
+    ]
 
 
-def _reading(analysis: Analysis, data: Mapping[str, Any]) -> str:
+def _bar(entry: Fraction) -> SliderBar:
+    width = "0" if entry["fraction"] is None else f"{100 * entry['fraction']:.4g}"
+    return {"text": share_cell(entry), "width": width}
+
+
+def _reading(analysis: Analysis, data: SliderData) -> str:
     """Over which thresholds the arm that the study's own threshold favours stays ahead."""
     own = data["levels"][analysis.primary]
     words = "learned nothing" if analysis.primary == "learned_nothing" else "was good"
     if len(data["arms"]) != 2:
         return f"The study's own threshold of {own:.3f} for “{words}” is one choice among many; here is every other."
     first, second = (
-        np.array([-math.inf if score is None else score for score in arm["scores"]]) for arm in data["arms"]
+        analysis.goal.oriented(np.array([math.nan if score is None else score for score in arm["scores"]]))
+        for arm in data["arms"]
     )
     grid = np.unique(np.concatenate([first, second]))
     grid = grid[np.isfinite(grid)]
+    # A trial without a score is at no threshold.
     above = [(float((first >= level).mean()), float((second >= level).mean())) for level in grid]
     ahead = [b > a for a, b in above].count(True)
     behind = [b < a for a, b in above].count(True)
@@ -188,6 +295,6 @@ def _reading(analysis: Analysis, data: Mapping[str, Any]) -> str:
         ahead, behind = behind, ahead
     always = "" if behind else ", and at none is it behind"
     return (
-        f"{names[1]} has more configurations above the threshold than {names[0]} at {ahead} of the {len(grid)} "
-        f"thresholds that tell any two scores apart{always}."
+        f"{names[1]} has more configurations {analysis.beyond} the threshold than {names[0]} at {ahead} of the "
+        f"{len(grid)} thresholds that tell any two scores apart{always}."
     )

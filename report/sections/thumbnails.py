@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from report.document import Gallery, Section, Thumbnail
+from report.sections.finals.entries import FinalsResults
 from report.sections.finals.tested_models import FinalModel, Tested, arms_of, tested_models
 from report.words import text
 from robustness.errors import TaskError
@@ -31,7 +32,7 @@ LONGEST = 96
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The galleries for the arm with the highest AUC; none without a final model or without the pictures."""
-    finals = analysis.results.get("finals")
+    finals: FinalsResults | None = analysis.results.get("finals")
     tested = tested_models(analysis.frames)[0] if finals else None
     if not finals or tested is None:
         return

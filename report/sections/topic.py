@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from report.document import Section
 from report.judged_study import JudgedStudy
@@ -30,4 +30,23 @@ class Topic:
     sections: Callable[[Analysis], Iterator[Section]]
     key: str | None = None
     """The key of its results in the JSON."""
-    results: Callable[[JudgedStudy], Any] | None = None
+    results: Callable[[JudgedStudy], object] | None = None
+    """Plain values and numpy arrays, or None."""
+
+
+class OwnResults(TypedDict):
+    """What the results of every `OWN` section have."""
+
+    sentences: list[str]
+    """What the study shows; they open the page."""
+    alone: bool
+    """Whether fractions of configurations say nothing about it, so that the page leaves them out."""
+
+
+class AnyOwnResults(OwnResults):
+    """The results of any `OWN` section, also of an installed package, as far as the page looks at them."""
+
+    cautions: NotRequired[list[str]]
+    """What weakens the results."""
+    complete: NotRequired[bool]
+    """Whether all that the study asks for is there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
@@ -14,10 +14,18 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 
-def results(study: JudgedStudy) -> dict[str, Any] | None:
+class VarianceShares(TypedDict):
+    """The variance of an arm's scores between configurations and between seeds, and the former's share."""
+
+    hyperparameters: float | None
+    seed: float | None
+    share: float | None
+
+
+def results(study: JudgedStudy) -> dict[str, VarianceShares] | None:
     """For each arm the variance between configurations and between seeds; None without replicates."""
     parts = {arm: variance_parts(study.paired_scores(arm)) for arm in study.frames.arms}
-    arms = {
+    arms: dict[str, VarianceShares] = {
         arm: {"hyperparameters": part.hyperparameters, "seed": part.seed, "share": part.share}
         for arm, part in parts.items()
         if part is not None

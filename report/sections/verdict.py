@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from report.comparison import favoured
 from report.frames import StudyFrames
 from report.judging import OUTCOMES
+from report.records.comparisons import PairedComparison, ScoreComparison
+from report.records.estimates import ArmCounts, Fraction, JudgedOutcome, known
+from report.sections.score_verdict import verdict_by_scores
 from report.words import (
     beside_zero,
     capitalised,
@@ -40,6 +43,8 @@ def headline(analysis: Analysis) -> str:
     if analysis.alone:
         return "\n".join([*sentences, *_left_out(analysis)])
     frames = analysis.frames
+    if not frames.has_thresholds:
+        return "\n".join([*sentences, *_left_out(analysis)])
     other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
     arms = {arm: entry for arm, entry in analysis.results["arms"].items() if entry["paired"]}
     if arms:
@@ -59,7 +64,7 @@ def _left_out(analysis: Analysis) -> list[str]:
     ]
 
 
-def _shares(entries: Mapping[str, Mapping[str, Any]], outcome: str) -> str:
+def _shares(entries: Mapping[str, Fraction], outcome: JudgedOutcome) -> str:
     """`mfvi learned nothing in 9 of 12 (75 %, 95 % interval 47-91 %), radial in 2 of 12 (17 %, 5-45 %)`."""
     parts: list[str] = []
     for arm, entry in entries.items():
@@ -69,16 +74,24 @@ def _shares(entries: Mapping[str, Mapping[str, Any]], outcome: str) -> str:
     return ", ".join(parts)
 
 
-def decided(entry: Mapping[str, Any]) -> str | None:
+def decided(entry: PairedComparison) -> str | None:
     """The arm that a comparison favours, at the 5 % level after correction; None if it is open."""
     more_is_better = entry["outcome"] != "learned_nothing"
     return favoured(entry["arms"], entry["difference"], entry["p_adjusted"], more_is_better=more_is_better)
 
 
 def verdict(
-    frames: StudyFrames, arms: Mapping[str, Mapping[str, Any]], paired: Sequence[Mapping[str, Any]]
+    frames: StudyFrames,
+    arms: Mapping[str, ArmCounts],
+    paired: Sequence[PairedComparison],
+    scores: Sequence[ScoreComparison],
 ) -> list[str]:
-    """One or two plain sentences about the primary outcome at the study's epoch, with numbers."""
+    """One or two plain sentences about the primary outcome at the study's epoch, with numbers.
+
+    A study without thresholds speaks by its scores.
+    """
+    if not frames.has_thresholds:
+        return verdict_by_scores(frames, arms, scores)
     main = [entry for entry in paired if entry["epoch"] == frames.rule and entry["outcome"] == frames.primary]
     if not main:
         only = next(iter(arms.values()))
@@ -96,25 +109,22 @@ def verdict(
     sentences = _differences([entry for entry in tested if decided(entry)], frames.primary)
     open_pairs = [" and ".join(entry["arms"]) for entry in tested if not decided(entry)]
     shares = {arm: arms[arm][frames.primary] for arm in frames.arms if arms[arm]["paired"]}
-    fractions = ", ".join(f"{arm} {percent(entry['fraction'])} %" for arm, entry in shares.items())
-    over = units(max(shares.values(), key=lambda entry: int(entry["of"])), "paired configuration")
+    fractions = ", ".join(f"{arm} {percent(known(entry['fraction']))} %" for arm, entry in shares.items())
+    largest = max(shares.values(), key=lambda entry: entry["of"])
+    over = units(largest, largest["of"], "paired configuration")
     first = f"Share of {over} that {DID[frames.primary].replace('was', 'were')}: {fractions}."
     after = f"after {frames.correction} over {len(tested)} comparisons"
     if not sentences:
-        least = p_words(min(entry["p_adjusted"] for entry in tested))
+        least = p_words(min(known(entry["p_adjusted"]) for entry in tested))
         return [first, f"No two arms differ significantly {after} (smallest {least})."]
     rest = f" Not statistically significant: {'; '.join(open_pairs)}." if open_pairs else ""
     return [first, f"{capitalised(after)}, {'; '.join(sentences)}.{rest}"]
 
 
-def _two_arms(
-    entry: Mapping[str, Any],
-    arms: Mapping[str, Mapping[str, Any]],
-    outcome: str,
-) -> list[str]:
+def _two_arms(entry: PairedComparison, arms: Mapping[str, ArmCounts], outcome: JudgedOutcome) -> list[str]:
     shares = _shares({arm: arms[arm][outcome] for arm in entry["arms"]}, outcome) + "."
     better = decided(entry)
-    over = units(entry) if replicated(entry) else plural(entry["pairs"], "pair")
+    over = units(entry, entry["pairs"]) if replicated(entry) else plural(entry["pairs"], "pair")
     test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {over}"
     points = f"{_points(entry)} ({_ends(entry)}; {test})" if has_interval(entry) else f"{_points(entry)} ({test})"
     if better is None:
@@ -122,21 +132,21 @@ def _two_arms(
     return [shares, f"{better} is the more robust arm by {points}."]
 
 
-def _points(entry: Mapping[str, Any]) -> str:
-    return f"{percent(abs(entry['difference']))} points"
+def _points(entry: PairedComparison) -> str:
+    return f"{percent(abs(known(entry['difference'])))} points"
 
 
-def _ends(entry: Mapping[str, Any], name: str = "95 % interval") -> str:
+def _ends(entry: PairedComparison) -> str:
     """`95 % interval 14 to 74`, in points, seen from the side on which the difference is positive."""
-    _, low, high = made_positive(entry["difference"], entry["low"], entry["high"])
-    return f"{name} {beside_zero(low, percent, 0)} to {beside_zero(high, percent, 0)}"
+    _, low, high = made_positive(known(entry["difference"]), known(entry["low"]), known(entry["high"]))
+    return f"95 % interval {beside_zero(low, percent, 0)} to {beside_zero(high, percent, 0)}"
 
 
-def _differences(entries: Sequence[Mapping[str, Any]], outcome: str) -> list[str]:
+def _differences(entries: Sequence[PairedComparison], outcome: JudgedOutcome) -> list[str]:
     """`mfvi learned nothing more often than radial (by 42 points, p = 0.01), deterministic (...)` for each such arm."""
     less_often: dict[str, list[str]] = {}
     for entry in entries:
         first, second = entry["arms"]
-        more, less = (first, second) if entry["difference"] > 0 else (second, first)
+        more, less = (first, second) if known(entry["difference"]) > 0 else (second, first)
         less_often.setdefault(more, []).append(f"{less} (by {_points(entry)}, {p_words(entry['p_adjusted'])})")
     return [f"{more} {DID[outcome]} more often than {', '.join(others)}" for more, others in less_often.items()]

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.comparison import has_outcome, second_minus_first, side_by_side, with_holm
+from report.comparison import has_outcome, second_minus_first, side_by_side
 from report.document import Numbers, Section
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
+from report.records.comparisons import Corrected
+from report.records.estimates import Difference, Ends, JudgedOutcome, known
+from report.records.families import Uncorrected, with_holm
 from report.words import (
     OUTCOME_WORDS,
-    SIGNIFICANT,
     exact_percent,
+    is_significant,
     named_values,
     p_number,
     percent,
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 class Strata:
     """The strata of a finite space, in their order."""
 
-    choices: list[dict[str, Any]]
+    choices: list[dict[str, object]]
     sizes: list[int]
     of: pd.Series[Any]
     """The place of each configuration's stratum, indexed by its number."""
@@ -67,10 +70,49 @@ def find_strata(frames: StudyFrames) -> Strata | None:
         for name, value in choices.items():
             same &= frames.configurations[name] == value
         of[same] = place
-    return Strata([choices for choices, _ in sizes], [size for _, size in sizes], of)
+    return Strata([dict(choices) for choices, _ in sizes], [size for _, size in sizes], of)
 
 
-def results(study: JudgedStudy) -> dict[str, Any] | None:
+class Stratum(TypedDict):
+    """A stratum: its choices, and how many configurations were drawn of how many in the space."""
+
+    choices: dict[str, object]
+    drawn: int
+    in_space: int
+
+
+class WeightedFraction(Ends):
+    """A fraction in which each stratum counts by its share of the space."""
+
+    fraction: float
+    effective: float
+
+
+class WeightedFractions(TypedDict):
+    """An arm's weighted fractions at the study's epoch."""
+
+    learned_nothing: WeightedFraction
+    good: WeightedFraction
+
+
+class WeightedDifference(Difference, Corrected):
+    """A difference of two arms, first minus second, in which each stratum counts by its share of the space."""
+
+    arms: list[str]
+    outcome: JudgedOutcome
+    effective: float | None
+
+
+class WeightedResults(TypedDict):
+    """The strata, and the fractions and differences weighted to the space."""
+
+    by: list[str]
+    strata: list[Stratum]
+    arms: dict[str, WeightedFractions]
+    paired: list[WeightedDifference]
+
+
+def results(study: JudgedStudy) -> WeightedResults | None:
     """The strata, and the fractions and differences weighted to the space; None where they were drawn in proportion.
 
     That is where no stratum of the complete pairs is more than one configuration away from its share of the space.
@@ -91,7 +133,10 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
             for choices, count, size in zip(strata.choices, drawn, strata.sizes, strict=True)
         ],
         "arms": {
-            arm: {outcome: _fraction(judged, arm, outcome, frames.rule, strata) for outcome in OUTCOMES}
+            arm: {
+                "learned_nothing": _fraction(judged, arm, "learned_nothing", frames.rule, strata),
+                "good": _fraction(judged, arm, "good", frames.rule, strata),
+            }
             for arm in frames.arms
             if (judged["paired"] & (judged["arm"] == arm)).any()
         },
@@ -99,46 +144,55 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
             entry
             for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary)
             for entry in with_holm(
-                [
-                    {"arms": list(arms), "outcome": outcome, **_difference(judged, arms, outcome, frames.rule, strata)}
-                    for arms in frames.compared
-                ]
+                [Uncorrected(_difference(judged, arms, outcome, frames.rule, strata)) for arms in frames.compared]
             )
         ],
     }
 
 
-def _fraction(judged: pd.DataFrame, arm: str, outcome: str, summary: str, strata: Strata) -> dict[str, Any]:
+def _fraction(judged: pd.DataFrame, arm: str, outcome: JudgedOutcome, summary: str, strata: Strata) -> WeightedFraction:
     own = judged[judged["paired"] & (judged["arm"] == arm)]
     owners = own["configuration"]
     estimate = weighted_fraction(has_outcome(own, outcome, summary), owners, owners.map(strata.of), strata.weights)
-    return {"fraction": estimate.value, **_ends(estimate)}
+    return {"fraction": estimate.value, **_ends(estimate), "effective": estimate.effective}
 
 
 def _difference(
-    judged: pd.DataFrame, arms: tuple[str, str], outcome: str, summary: str, strata: Strata
-) -> dict[str, Any]:
+    judged: pd.DataFrame, arms: tuple[str, str], outcome: JudgedOutcome, summary: str, strata: Strata
+) -> WeightedDifference:
     pairs = side_by_side(judged, has_outcome(judged, outcome, summary), list(arms))
     owners = pairs.index.get_level_values("configuration")
     stratum = strata.of[owners].to_numpy()
     if len(np.unique(stratum)) < len(strata.sizes):
-        return dict.fromkeys(("difference", "low", "high", "effective", "p_value")) | {
+        return {
+            "arms": list(arms),
+            "outcome": outcome,
+            "difference": None,
+            "low": None,
+            "high": None,
+            "effective": None,
+            "p_value": None,
             "interval": "none: a stratum has no pair",
             "test": "score",
+            "p_adjusted": None,
         }
     first, second = (pairs[arm].to_numpy() for arm in arms)
     estimate = weighted_difference(first, second, owners, stratum, strata.weights)
-    return {"difference": estimate.value, **_ends(estimate), "p_value": estimate.p_value, "test": "score"}
-
-
-def _ends(estimate: WeightedEstimate) -> dict[str, Any]:
-    interval = estimate.interval
     return {
-        "low": interval.low,
-        "high": interval.high,
-        "interval": interval.method,
+        "arms": list(arms),
+        "outcome": outcome,
+        "difference": estimate.value,
+        **_ends(estimate),
         "effective": estimate.effective,
+        "p_value": estimate.p_value,
+        "test": "score",
+        "p_adjusted": None,
     }
+
+
+def _ends(estimate: WeightedEstimate) -> Ends:
+    interval = estimate.interval
+    return {"low": interval.low, "high": interval.high, "interval": interval.method}
 
 
 def drawn_mix(analysis: Analysis) -> Iterator[str]:
@@ -159,8 +213,9 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         return
     did = "were good" if analysis.primary == "good" else OUTCOME_WORDS[analysis.primary]
     shares = {arm: entry[analysis.primary] for arm, entry in weighted["arms"].items()}
+    ends = {arm: (known(entry["low"]), known(entry["high"])) for arm, entry in shares.items()}
     cells = (
-        f"{text(arm, 60)} {percent(entry['fraction'])} % ({percent(entry['low'])}-{percent(entry['high'])} %)"
+        f"{text(arm, 60)} {percent(entry['fraction'])} % ({percent(ends[arm][0])}-{percent(ends[arm][1])} %)"
         for arm, entry in shares.items()
     )
     reading = f"Share of the space's configurations that {did}, with 95 % intervals: {', '.join(cells)}"
@@ -168,7 +223,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         (
             text(arm, 60),
             exact_percent(entry["fraction"]),
-            f"{exact_percent(entry['low'])} to {exact_percent(entry['high'])}",
+            f"{exact_percent(ends[arm][0])} to {exact_percent(ends[arm][1])}",
             "",
             "",
         )
@@ -178,12 +233,12 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         entry for entry in weighted["paired"] if entry["outcome"] == analysis.primary and entry["p_value"] is not None
     ]
     for entry in tested:
-        change = second_minus_first(entry, "difference")
+        change = second_minus_first(entry, entry["difference"])
         first, second = (text(arm, 60) for arm in entry["arms"])
         rows.append(
             (f"{second} minus {first}", points(change), "", p_number(entry["p_value"]), p_number(entry["p_adjusted"]))
         )
-    significant = sum(entry["p_adjusted"] < SIGNIFICANT for entry in tested)
+    significant = sum(is_significant(entry["p_adjusted"]) for entry in tested)
     if len(tested) == 1:
         word = "" if significant else "not "
         reading += f"; the difference is {word}statistically significant (p = {p_number(tested[0]['p_value'])})"

@@ -29,10 +29,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             where = f"configuration {theirs['configuration']}, rank {theirs['rank']}" if same else "not among ours"
             label = f"{text(arm, 60)}, {analysis.reference_label}"
             rows.append((label, where, score(theirs["score"]), DASH, named_values(theirs["hyperparameters"])))
-    highest = "; ".join(
+    best = "; ".join(
         f"{text(arm, 60)} {score(winner['score'])}, and {winner['near']['count']} of {winner['near']['of']} "
         f"configurations come within {winner['near']['within']:g} of it"
         for arm, winner in winners.items()
     )
     columns = ("Arm", "Which", "Score", "Near it", "Hyperparameters")
-    yield Section("winners", "The best of each arm", f"Highest scores: {highest}.", (), Numbers(columns, tuple(rows)))
+    yield Section("winners", "The best of each arm", f"Best scores: {best}.", (), Numbers(columns, tuple(rows)))

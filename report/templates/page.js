@@ -44,12 +44,14 @@
     // A slider at rest stands for the study's own threshold, also where that lies between two of its steps.
     const rest = Object.fromEntries(inputs.map((input) => [input.dataset.outcome, input.value]));
     // `above` is how far a trial's own threshold lies above the lowest, where they differ.
-    const below = (s, level) => s === null || (data.inclusive ? s <= level : s < level);
+    const sign = data.lower_is_better ? -1 : 1;
+    const below = (s, level) => s === null || (data.inclusive ? sign * s <= sign * level : sign * s < sign * level);
+    const isGood = (s, levels) => s !== null && sign * s >= sign * levels.good;
     const nothing = (s, levels, above) =>
-      below(s, levels.learned_nothing + above) && !(data.good_first && s !== null && s >= levels.good);
+      below(s, levels.learned_nothing + above) && !(data.good_first && isGood(s, levels));
     const fits = {
       learned_nothing: nothing,
-      good: (s, levels, above) => !nothing(s, levels, above) && s >= levels.good,
+      good: (s, levels, above) => !nothing(s, levels, above) && isGood(s, levels),
     };
 
     function show() {

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(printable_json(plan.as_json(), indent=2))
         return DONE
     _print_counts(study, plan)
-    if len(study.arms) > 1:
+    if len(study.arms) > 1 and study.outcomes.primary is not None:
         discordance = DISCORDANCE if arguments.discordance is None else arguments.discordance
         line = sample_size_line(
             len(plan.configurations), study.outcomes.primary, arguments.difference, discordance, len(study.compared)
@@ -67,11 +67,17 @@ def _print_search(study: Study, as_json: bool) -> None:
 def _print_counts(study: Study, plan: Plan) -> None:
     sampling = study.sampling
     space = "continuous" if plan.space is None else f"{plan.space:,} configurations"
+    if not study.paired:
+        space = "none that the arms share: they are compared without pairs"
+    own = [arm.label for arm in study.arms if arm.space is not None]
+    if own and study.paired:
+        space += f"; in addition, spaces of {', '.join(own)} alone"
     if study.space.conditions:
         conditions = " and ".join(condition.text for condition in study.space.conditions)
         space += f", {'some' if plan.allowed is None else f'{plan.allowed:,}'} with {conditions}"
     arms = ", ".join(arm.label for arm in study.arms)
     replicates = f" x {sampling.replicates} replicates" if sampling.replicates > 1 else ""
+    replicates += f" x {len(plan.tasks)} tasks" if plan.tasks else ""
     _print_name(study)
     print(printable(f"space: {space}"))
     print(f"sample: {len(plan.configurations):,} configurations, {sampling.strategy} sampling, seed {sampling.seed}")
@@ -83,6 +89,8 @@ def _print_counts(study: Study, plan: Plan) -> None:
         f"trials: {len(plan.trials):,} = {len(plan.configurations):,} configurations x {len(study.arms)} arms"
         f"{replicates} ({arms})"
     )
+    if plan.tasks:
+        print(printable(f"tasks: {', '.join(plan.tasks)}"))
     if plan.winners:
         by = f" for each {study.winners.by}" if study.winners is not None and study.winners.by else ""
         print(f"winners: {plan.winners:,} more trials: further replicates of the best configuration of each arm{by}")
@@ -93,9 +101,13 @@ def _print_name(study: Study) -> None:
 
 
 def _print_configurations(plan: Plan) -> None:
-    names = list(dict.fromkeys(name for configuration in plan.configurations for name in configuration))
-    values = {name: {c[name] for c in plan.configurations if name in c} for name in names}
-    constant = [name for name in names if len(values[name]) == 1 and len(plan.configurations) > 1]
+    configurations = [
+        {**shared, **{f"{arm} {name}": value for arm, values in own.items() for name, value in values.items()}}
+        for shared, own in ((c, plan.own_draws(number)) for number, c in enumerate(plan.configurations))
+    ]
+    names = list(dict.fromkeys(name for configuration in configurations for name in configuration))
+    values = {name: {c[name] for c in configurations if name in c} for name in names}
+    constant = [name for name in names if len(values[name]) == 1 and len(configurations) > 1]
     if constant:
         print("held constant:", ", ".join(f"{name} {value_text(*values[name])}" for name in constant))
     columns = [name for name in names if name not in constant]
@@ -104,7 +116,7 @@ def _print_configurations(plan: Plan) -> None:
     for name in columns:
         # With spaces, a long name can be wrapped between its words.
         table.add_column(Text(name.replace("_", " ")), justify="right", overflow="fold")
-    for number, configuration in enumerate(plan.configurations[:ROWS]):
+    for number, configuration in enumerate(configurations[:ROWS]):
         cells = (Text(value_text(configuration[name]) if name in configuration else "") for name in columns)
         table.add_row(str(number), *cells)
     print_table(table)

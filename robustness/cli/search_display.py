@@ -37,6 +37,7 @@ class SearchLines:
         self._search = _search_words(study, search_number)
         self._runs = search_of(study).runs
         self._metric = study.objective
+        self._goal = study.objective_goal
         self._quiet = quiet
         self._best: dict[str, float] = {}
 
@@ -45,7 +46,7 @@ class SearchLines:
 
     def ended(self, arm: str, run: SearchRun, seconds: float) -> None:
         if run.score is not None and run.status == "finished":
-            self._best[arm] = max(run.score, self._best.get(arm, run.score))
+            self._best[arm] = self._goal.best((run.score, self._best.get(arm, run.score)))
         best = f" (best {self._best[arm]:.3f})" if arm in self._best else ""
         score = "" if run.score is None else f", {self._metric} {run.score:.3f}{best}"
         name = f"{arm}: {self._search}run {run.number + 1} of {self._runs}"

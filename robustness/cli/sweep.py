@@ -110,9 +110,9 @@ def _set_baseline(
     study: Study, plan: Plan, store: StudyStore, executor: Executor, interruption: Interruption, quiet: bool
 ) -> None:
     """Measure the baseline of `learned_nothing`, once, unless the study file sets a threshold."""
-    nothing = study.outcomes.learned_nothing
+    nothing, thresholded = study.outcomes.learned_nothing, study.outcomes.good
     known = store.note(UNTRAINED_NOTE)
-    if nothing.below is not None or (known is not None and covers(known, plan)):
+    if nothing is None or thresholded is None or nothing.level is None or (known is not None and covers(known, plan)):
         return
     guessing = nothing.no_better_than_guessing is not None
     if not quiet:
@@ -121,7 +121,7 @@ def _set_baseline(
     if note is None:
         return
     store.save_note(UNTRAINED_NOTE, note)
-    good = study.outcomes.good.at_least
+    good = thresholded.limit
     highest = max([note["threshold"], *(cell["value"] for cell in note.get("by_cell", {}).values())])
     if nothing.no_better_than_start is None and highest >= good:
         hint = f"; with no_better_than_guessing it would be {note['permutation']['point']:.3f}"

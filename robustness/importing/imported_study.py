@@ -95,7 +95,7 @@ class ImportedStudy:
     @property
     def hash(self) -> str:
         """A hash of the document and the configurations."""
-        rows = [[*key, dict(run.hyperparameters)] for key, run in self.runs.items()]
+        rows = [[*key[:3], dict(run.hyperparameters)] for key, run in self.runs.items()]
         return hashlib.sha256(json.dumps([self.document(), rows], sort_keys=True).encode()).hexdigest()
 
     @property
@@ -105,7 +105,9 @@ class ImportedStudy:
             Trial(
                 self.name,
                 0,
-                **key._asdict(),
+                key.configuration,
+                key.arm,
+                key.replicate,
                 hyperparameters=run.hyperparameters,
                 method=key.arm,
                 metric=self.metric,

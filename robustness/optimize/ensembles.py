@@ -27,13 +27,15 @@ FROM_MEMBERS = "from trained members"
 
 def members_of(study: Study) -> dict[str, str]:
     """The arm that provides the members of each ensemble made of trained models."""
-    return members_among(study.arms, {*study.spaces, *(study.search.models if study.search else ())})
+    models = study.search.models if study.search else ()
+    return members_among(study.arms, {*study.spaces, *models, *(a.label for a in study.arms if a.has_own_sections)})
 
 
 def members_in(document: Mapping[str, Any]) -> dict[str, str]:
     """`members_of` a study with `search`, from its stored document."""
     arms = [Arm(arm["label"], arm["method"], arm["options"]) for arm in document["arms"]]
-    return members_among(arms, {*document["search"]["spaces"], *document["search"]["models"]})
+    own = [arm["label"] for arm in document["arms"] if not {"space", "training", "model"}.isdisjoint(arm)]
+    return members_among(arms, {*document["search"]["spaces"], *document["search"]["models"], *own})
 
 
 def members_among(arms: Sequence[Arm], own: Collection[str]) -> dict[str, str]:

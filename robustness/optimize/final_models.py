@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,17 +37,17 @@ SPLIT = "test"
 def winners(study: Study, store: StudyStore, search_number: int = 0) -> dict[str, SearchRun]:
     """The best finished run of each arm with one in this search, counted from 0; the first if several are equal."""
     best: dict[str, SearchRun] = {}
+    goal = study.objective_goal
     for arm, runs in runs_in(study, store, search_number).items():
         finished = [run for run in runs if run.status == "finished" and run.score is not None]
         if finished:
-            best[arm] = max(finished, key=lambda run: (run.score or 0.0, -run.number))
+            best[arm] = max(finished, key=lambda run: (goal.oriented(run.score or 0.0), -run.number))
     return best
 
 
 def as_final(study: Study) -> Study:
     """The study as its final models are trained: for all epochs, judged by the objective at the best epoch."""
-    outcomes = study.outcomes.model_copy(update={"metric": study.objective, "epoch": "best"})
-    return replace(study, outcomes=outcomes)
+    return study.judged_by_objective()
 
 
 def final_trials(study: Study, store: StudyStore, search_number: int = 0) -> list[Trial]:

@@ -16,6 +16,7 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import URL, event
 from sqlalchemy.exc import SQLAlchemyError
 
+from robustness.goal import MAXIMIZE, Goal
 from robustness.optimize.proposals import SearchRun, frozen, quiet
 from robustness.space.space import Space
 from robustness.store.connection import sqlite_file
@@ -26,10 +27,13 @@ from robustness.trial import ENDED
 class OptunaMirror:
     """Optuna studies named `STUDY/ARM`, one for each arm; those of a repeated search end in `/search 2` and so on."""
 
-    def __init__(self, storage: RDBStorage | None, study: str, metric: str, search_number: int = 0) -> None:
+    def __init__(
+        self, storage: RDBStorage | None, study: str, metric: str, search_number: int = 0, goal: Goal = MAXIMIZE
+    ) -> None:
         self._storage = storage
         self._study = study
         self._metric = metric
+        self._goal = goal
         self._suffix = f"/search {search_number + 1}" if search_number else ""
         self._studies: dict[str, int] = {}
         self._copied: dict[str, list[tuple[int, bool]]] = {}
@@ -51,7 +55,7 @@ class OptunaMirror:
 
     def _update(self, storage: RDBStorage, arm: str, space: Space, runs: Sequence[SearchRun]) -> None:
         if arm not in self._copied:
-            self._studies[arm] = _find_study(storage, f"{self._study}/{arm}{self._suffix}")
+            self._studies[arm] = _find_study(storage, f"{self._study}/{arm}{self._suffix}", self._goal)
             trials = storage.get_all_trials(self._studies[arm], deepcopy=False)
             self._copied[arm] = [(trial._trial_id, trial.state.is_finished()) for trial in trials]
         copied = self._copied[arm]
@@ -73,7 +77,7 @@ class OptunaMirror:
 
     def _frozen(self, run: SearchRun, space: Space, runs: Sequence[SearchRun]) -> FrozenTrial:
         """A run as a dashboard should show it: as pruned, where samplers take it for complete."""
-        trial = frozen(run, space, self._metric, runs)
+        trial = frozen(run, space, self._metric, runs, self._goal)
         trial.intermediate_values = dict(run.values)
         if run.status == "pruned":
             trial.state = TrialState.PRUNED
@@ -81,14 +85,16 @@ class OptunaMirror:
 
 
 @contextmanager
-def open_mirror(url: URL, study: str, metric: str, search_number: int = 0) -> Iterator[OptunaMirror]:
+def open_mirror(
+    url: URL, study: str, metric: str, search_number: int = 0, goal: Goal = MAXIMIZE
+) -> Iterator[OptunaMirror]:
     """Open Optuna's tables in the database of a store, creating them if necessary.
 
     The copy is of one search of the study, counted from 0.
     """
     storage = _open(url)
     try:
-        yield OptunaMirror(storage, study, metric, search_number)
+        yield OptunaMirror(storage, study, metric, search_number, goal)
     finally:
         if storage is not None:
             storage.remove_session()
@@ -109,9 +115,10 @@ def _open(url: URL) -> RDBStorage | None:
     return storage
 
 
-def _find_study(storage: RDBStorage, name: str) -> int:
+def _find_study(storage: RDBStorage, name: str, goal: Goal) -> int:
+    direction = StudyDirection.MINIMIZE if goal.minimizes else StudyDirection.MAXIMIZE
     try:
-        return storage.create_new_study([StudyDirection.MAXIMIZE], name)
+        return storage.create_new_study([direction], name)
     except DuplicatedStudyError:
         return storage.get_study_id_from_name(name)
 

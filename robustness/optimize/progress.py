@@ -5,12 +5,12 @@ With several searches, the runs and final models of an arm are those of all of t
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from robustness.goal import MAXIMIZE, Goal, goal_in
 from robustness.optimize.ensembles import ensemble_size, final_models, members_in
 from robustness.study.arms import Arm
 from robustness.sweep.progress import Progress
@@ -30,6 +30,7 @@ class ArmProgress:
     made_of: str | None = None
     """The arm whose models an ensemble is made of."""
     ended: Counter[Stage] = field(default_factory=Counter)
+    goal: Goal = MAXIMIZE
     winners: dict[int, tuple[float, int]] = field(default_factory=dict)
     """For each search, from 0, with a finished run: the best score and the number of its run, from 1."""
 
@@ -37,7 +38,7 @@ class ArmProgress:
     def winner(self) -> tuple[float, int, int] | None:
         """The best score of all searches, its search and its run, from 1; the first if several are equal."""
         found = [(score, search + 1, run) for search, (score, run) in sorted(self.winners.items())]
-        return max(found, key=lambda each: each[0], default=None)
+        return max(found, key=lambda each: self.goal.oriented(each[0]), default=None)
 
     @property
     def best(self) -> float | None:
@@ -77,9 +78,10 @@ class SearchProgress(Progress):
                 models[key.arm, key.search, run + 1] += status in ENDED
             else:
                 arm.ended["search"] += status in ENDED
-            best = arm.winners.get(key.search, (-math.inf, 0))[0]
-            if status == "finished" and stage == "search" and score is not None and score > best:
-                arm.winners[key.search] = score, run + 1
+            if status == "finished" and stage == "search" and score is not None:
+                best = arm.winners.get(key.search)
+                if best is None or arm.goal.better(score, best[0]):
+                    arm.winners[key.search] = score, run + 1
             # An ensemble of trained members takes no time.
             if status == "finished" and seconds.get(key):
                 progress.add_epochs(key.arm, progress.epochs[stage], seconds[key])
@@ -141,28 +143,31 @@ def _planned(document: Mapping[str, Any]) -> SearchProgress:
     models = final_models(arms, members, wanted, finals["replicates"]) if finals else {}
     searches = int(finals.get("searches", 1)) if finals else 1
     planned: dict[str, ArmProgress] = {}
+    metric, goal = _objective(document)
     for arm in arms:
         count = models.get(arm.label, 0)
         if finals and arm.label in members and (wanted is None or arm.label in wanted):
             count = models[members[arm.label]] // ensemble_size(arm)
         made_of = members.get(arm.label)
-        planned[arm.label] = ArmProgress(0 if made_of else searches * search["runs"], searches * count, made_of)
+        planned[arm.label] = ArmProgress(
+            0 if made_of else searches * search["runs"], searches * count, made_of, goal=goal
+        )
     epochs = int(document["training"].get("epochs") or 1)
     return SearchProgress(
         study=str(document["name"]),
-        metric=_objective(document),
+        metric=metric,
         arms=planned,
         searches=searches,
         epochs={"search": int(search["epochs"] or epochs), "final": epochs},
     )
 
 
-def _objective(document: Mapping[str, Any]) -> str:
-    """Return the metric that the search of a study's document optimises."""
+def _objective(document: Mapping[str, Any]) -> tuple[str, Goal]:
+    """Return the metric that the search of a study's document optimises, and its goal."""
     objective = document["search"]["objective"]
     if objective is None:
-        return str(document["outcomes"]["metric"])
+        return str(document["outcomes"]["metric"]), goal_in(document)
     # Loads numpy, which `status` otherwise does without.
-    from robustness.metrics import OBJECTIVES
+    from robustness.metrics import OBJECTIVES, objective_goal
 
-    return OBJECTIVES[objective]
+    return OBJECTIVES[objective], objective_goal(objective)

@@ -26,6 +26,7 @@ from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
 from robustness.errors import SearchSpaceError
+from robustness.goal import MAXIMIZE, Goal
 from robustness.metrics import METRICS
 from robustness.space.options import Branches, Choices, Constant, Option, Options, Range, Scalar
 from robustness.space.space import Configuration, Space
@@ -61,6 +62,7 @@ def propose(
     metric: str,
     start: Mapping[str, Scalar] | None = None,
     search_number: int = 0,
+    goal: Goal = MAXIMIZE,
 ) -> Configuration:
     """The configuration of the next run of an arm's search, counted from 0; `start` fixes some of its parameters.
 
@@ -75,7 +77,7 @@ def propose(
         # The seeds of the first search are those of a study that has only one.
         repeat = ("search", search_number) if search_number else ()
         sampler = _sampler(search, _seed(seed, arm, number, attempt, *repeat), random)
-        configuration = _ask(sampler, space, runs, metric, start if attempt == 0 else None)
+        configuration = _ask(sampler, space, runs, metric, start if attempt == 0 else None, goal)
         if not space.accepts(configuration):
             continue
         allowed = configuration
@@ -86,15 +88,15 @@ def propose(
     raise SearchSpaceError(f"the space of arm {arm!r}: found no configuration that its `where` allows")
 
 
-def frozen(run: SearchRun, space: Space, metric: str, runs: Sequence[SearchRun]) -> FrozenTrial:
+def frozen(run: SearchRun, space: Space, metric: str, runs: Sequence[SearchRun], goal: Goal = MAXIMIZE) -> FrozenTrial:
     """A run as a trial for Optuna's samplers.
 
     Samplers ignore failed trials and would propose their configurations again. So a run that diverged is complete with
     the value of guessing, and one that ran out of memory or time violates a constraint. A pruned run is complete with
-    its best score so far, which is lower than its final score would be but tells the sampler to look elsewhere.
+    its best score so far, which is worse than its final score would be but tells the sampler to look elsewhere.
     """
     parameters, distributions = parameters_of(space.options, run.hyperparameters)
-    state, value = state_of(run, metric, runs)
+    state, value = state_of(run, metric, runs, goal)
     too_large = run.status in ("out_of_memory", "timed_out")
     return optuna.trial.create_trial(
         state=state,
@@ -106,14 +108,16 @@ def frozen(run: SearchRun, space: Space, metric: str, runs: Sequence[SearchRun])
     )
 
 
-def state_of(run: SearchRun, metric: str, runs: Sequence[SearchRun]) -> tuple[TrialState, float | None]:
+def state_of(
+    run: SearchRun, metric: str, runs: Sequence[SearchRun], goal: Goal = MAXIMIZE
+) -> tuple[TrialState, float | None]:
     """Optuna's state and value of a run; `runs` are all runs of its arm."""
     if run.status not in ENDED:
         return TrialState.RUNNING, None
     if run.status in ("finished", "pruned") and run.score is not None:
         return TrialState.COMPLETE, run.score
     if run.status in ("diverged", "out_of_memory", "timed_out"):
-        return TrialState.COMPLETE, _worst(metric, runs)
+        return TrialState.COMPLETE, _worst(metric, runs, goal)
     return TrialState.FAIL, None
 
 
@@ -150,13 +154,18 @@ def quiet() -> Iterator[None]:
 
 
 def _ask(
-    sampler: BaseSampler, space: Space, runs: Sequence[SearchRun], metric: str, start: Mapping[str, Scalar] | None
+    sampler: BaseSampler,
+    space: Space,
+    runs: Sequence[SearchRun],
+    metric: str,
+    start: Mapping[str, Scalar] | None,
+    goal: Goal,
 ) -> Configuration:
     with quiet():
-        study = optuna.create_study(direction="maximize", sampler=sampler)
+        study = optuna.create_study(direction=goal.name, sampler=sampler)
         constrained = any(run.status in ("out_of_memory", "timed_out") for run in runs)
         for run in runs:
-            trial = frozen(run, space, metric, runs)
+            trial = frozen(run, space, metric, runs, goal)
             if not constrained:
                 # A sampler would fit a model to a constraint even if no run violates it.
                 trial.system_attrs.clear()
@@ -225,9 +234,9 @@ def _seed(*parts: object) -> int:
     return int.from_bytes(digest[:4], "little")
 
 
-def _worst(metric: str, runs: Sequence[SearchRun]) -> float:
-    """The value of a run without a result: that of guessing or, for a user's own metric, the lowest score so far."""
-    if metric in METRICS:
+def _worst(metric: str, runs: Sequence[SearchRun], goal: Goal) -> float:
+    """The value of a run without a result: that of guessing or, for a loss or a user's own metric, the worst so far."""
+    if metric in METRICS and not goal.minimizes:
         return CHANCE
     scores = [run.score for run in runs if run.status == "finished" and run.score is not None]
-    return min((score for score in scores if math.isfinite(score)), default=0.0)
+    return float(goal.worst((score for score in scores if math.isfinite(score)), default=0.0))

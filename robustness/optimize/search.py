@@ -61,8 +61,7 @@ def as_searched(study: Study) -> Study:
     """The study as its search trains it: for the search's epochs, judged by the objective at the best epoch."""
     epochs = search_of(study).epochs
     training = study.training if epochs is None else {**study.training, "epochs": epochs}
-    outcomes = study.outcomes.model_copy(update={"metric": study.objective, "epoch": "best"})
-    return replace(study, training=training, outcomes=outcomes)
+    return replace(study.judged_by_objective(), training=training)
 
 
 def search(
@@ -80,7 +79,8 @@ def search(
     the store can no longer be written; saved results remain.
     """
     study = as_searched(study)
-    with open_mirror(store.url, study.name, study.outcomes.metric, search_number) as mirror:
+    goal = study.outcomes.direction
+    with open_mirror(store.url, study.name, study.outcomes.metric, search_number, goal) as mirror:
         state = _Search(study, store, mirror, starts or {}, search_number)
         folder = checkpoint_folder(study, store)
         recorder = Recorder(study, TrialJudge.of(store, study.document()), folder)
@@ -152,8 +152,9 @@ class _Search:
         runs, space = self.runs[arm], self._study.space_of(arm)
         starts = self._starts.get(arm, ())
         start = starts[len(runs)] if len(runs) < len(starts) else None
-        metric, seed = self._study.outcomes.metric, self._study.seed
-        configuration = propose(search_of(self._study), space, seed, arm, runs, metric, start, self._search_number)
+        metric, seed, goal = self._study.outcomes.metric, self._study.seed, self._study.outcomes.direction
+        terms, number = search_of(self._study), self._search_number
+        configuration = propose(terms, space, seed, arm, runs, metric, start, number, goal)
         run = SearchRun(len(runs), configuration)
         trial = self._trial(TrialKey(self._store.next_configuration(self._search_number), arm), run)
         self._store.add([trial])
@@ -177,16 +178,18 @@ class _Search:
             return None
         before = self.runs[key.arm][: self.number(key)]
         finished = [run.values for run in before if run.status == "finished"]
-        median = unreached_median(terms, values, finished)
+        goal = self._study.outcomes.direction
+        median = unreached_median(terms, values, finished, goal)
         if median is None:
             return None
-        best, metric = max(values.values()), self._study.outcomes.metric
-        return f"{metric} {best:.4g} up to epoch {epoch} is below the median of earlier runs there, {median:.4g}"
+        best, metric = goal.best(values.values()), self._study.outcomes.metric
+        side = "above" if goal.minimizes else "below"
+        return f"{metric} {best:.4g} up to epoch {epoch} is {side} the median of earlier runs there, {median:.4g}"
 
     def end(self, key: TrialKey, ending: Ending, values: Mapping[int, float]) -> SearchRun:
         """Update a run that has ended and is in the store."""
         number = self.number(key)
-        score = max(values.values(), default=None)
+        score = self._study.outcomes.direction.best(values.values())
         curve = values if search_of(self._study).pruning is not None else {}
         run = replace(self.runs[key.arm][number], status=ending.status, score=score, values=curve)
         self.runs[key.arm][number] = run
@@ -212,17 +215,20 @@ def trial_of(
     return Trial(
         study=study.name,
         seed=study.seed,
-        **key._asdict(),
+        configuration=key.configuration,
+        arm=key.arm,
+        replicate=key.replicate,
         hyperparameters=dict(hyperparameters),
         method=entry.method,
         method_options=entry.options,
         task=study.task,
         model=study.model_of(key.arm),
-        training=study.training,
+        training=study.training_of(key.arm),
         metric=study.outcomes.metric,
         trainable=trainable or study.trainable,
         stage=stage,
         run=run,
+        goal=study.outcomes.goal,
     )
 
 

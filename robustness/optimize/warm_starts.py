@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from robustness.errors import StoreError
+from robustness.goal import goal_in
+from robustness.metrics import objective_goal
 from robustness.optimize.proposals import parameters_of
 from robustness.optimize.search import search_of, searched_arms
 from robustness.space.options import Branches, Choices, Constant, Options, Range, Scalar
@@ -45,7 +47,9 @@ def warm_starts(study: Study, registered: StudyStore, store: Store) -> dict[str,
 
 def _best(study: Study, arm: str, other: StudyStore, count: int) -> list[dict[str, Scalar]]:
     """The parameters of the best finished trials of the same arm in another study, or else of the same method."""
-    methods = {entry["label"]: entry["method"] for entry in other.document()["arms"]}
+    document = other.document()
+    goal = objective_goal((document.get("search") or {}).get("objective"), goal_in(document))
+    methods = {entry["label"]: entry["method"] for entry in document["arms"]}
     method = next(entry.method for entry in study.arms if entry.label == arm)
     labels = [arm] if arm in methods else [label for label, of in methods.items() if of == method]
     configurations = other.configurations()
@@ -58,7 +62,7 @@ def _best(study: Study, arm: str, other: StudyStore, count: int) -> list[dict[st
         and math.isfinite(trial.metric)
     ]
     best: list[dict[str, Scalar]] = []
-    for key, _ in sorted(finished, key=lambda pair: (-pair[1], pair[0])):
+    for key, _ in sorted(finished, key=lambda pair: (-goal.oriented(pair[1]), pair[0])):
         options = study.space_of(arm).options
         values = fitted(options, configurations[key.configuration])
         if values is None:

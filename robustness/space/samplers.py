@@ -48,7 +48,7 @@ class Sampler:
     """Whether it enumerates the space, which must then be finite, and needs no number of configurations."""
 
 
-def draw(space: Space, strategy: str, count: int | None, seed: int) -> list[Configuration]:
+def draw(space: Space, strategy: str, count: int | None, seed: int | str) -> list[Configuration]:
     """The first `count` configurations of a space; raises SearchSpaceError if it has fewer."""
     if strategy not in SAMPLERS:
         raise SearchSpaceError(f"sampling.strategy: {unknown_name('strategy', strategy, SAMPLERS)}")

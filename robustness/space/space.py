@@ -118,11 +118,25 @@ class Space:
         """The same configuration with its keys in the order of the file."""
         return {name: configuration[name] for name in self.display_order if name in configuration}
 
-    def draw(self, strategy: str, count: int | None, seed: int) -> list[Configuration]:
+    def draw(self, strategy: str, count: int | None, seed: int | str) -> list[Configuration]:
         """Draw the first `count` configurations (None for a whole grid); the first n are the same for every count."""
         from robustness.space.samplers import draw  # here, because samplers imports this module
 
         return draw(self, strategy, count, seed)
+
+
+EMPTY = Space(Options(()), (), (), (), (), {})
+"""The space of a study whose arms share no hyperparameters."""
+
+
+def merged(shared: Space, own: Space) -> Space:
+    """The space of an arm: what all arms share, and its own options, none of which both have."""
+    joined: dict[str, Any] = {**shared.data, **own.data}
+    for key in SETTINGS:
+        entries = [space.data[key] for space in (shared, own) if key in space.data]
+        if entries:
+            joined[key] = [part for entry in entries for part in (entry if isinstance(entry, list) else [entry])]
+    return _read(joined)
 
 
 def read_space(data: object, source: str) -> Space:

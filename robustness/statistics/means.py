@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,7 +38,14 @@ class MeanTest:
     p_value: float | None
 
 
-def mean_with_error(values: ArrayLike) -> dict[str, float | None]:
+class MeanWithError(TypedDict):
+    """A mean and its standard error, None for a single value."""
+
+    mean: float
+    standard_error: float | None
+
+
+def mean_with_error(values: ArrayLike) -> MeanWithError:
     """Return the `mean` of values [n] and its `standard_error` s / sqrt(n), s unbiased; None for a single value."""
     sample = np.asarray(values, dtype=float)
     error = float(np.std(sample, ddof=1) / math.sqrt(len(sample))) if len(sample) > 1 else None

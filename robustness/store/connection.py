@@ -174,6 +174,19 @@ class Database:
         with self.errors_translated(), self.engine.begin() as connection:
             yield connection
 
+    @contextmanager
+    def rebuild(self) -> Iterator[Connection]:
+        """A transaction that may replace whole tables: until its end, SQLite does not enforce foreign keys."""
+        with self.errors_translated(), self.engine.execution_options(rebuilding=True).connect() as connection:
+            try:
+                with connection.begin():
+                    yield connection
+            finally:
+                if self.dialect == "sqlite":
+                    # Not through SQLAlchemy, which would begin a transaction, in which the setting cannot change.
+                    raw: Any = connection.connection.driver_connection
+                    raw.execute("PRAGMA foreign_keys=ON")
+
     def failure(self, error: BaseException) -> StoreError:
         """A database error as a StoreError of one line."""
         return StoreError(f"store {self.shown!r}: {complaint(error, self.url)}")

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from robustness.metrics import OBJECTIVES
+from robustness.goal import MAXIMIZE, Goal, goal_in
+from robustness.metrics import OBJECTIVES, objective_goal
 from robustness.store.checksums import epoch_multiplier, multiplier, trial_multiplier
 from robustness.store.reading import EPOCH_COLUMNS, KEY_COLUMNS
 from robustness.trial import TrialKey
@@ -35,14 +36,18 @@ def _metrics_follow(trials: pd.DataFrame, epochs: pd.DataFrame, document: Mappin
     outcomes, search = document["outcomes"], document.get("search") or {}
     objective = OBJECTIVES.get(str(search.get("objective")), str(outcomes["metric"]))
     swept = (trials["stage"] == "sweep").to_numpy()
-    stages = ((swept, str(outcomes["metric"]), str(outcomes["epoch"])), (~swept, objective, "best"))
+    goal = goal_in(document)
+    stages = (
+        (swept, str(outcomes["metric"]), str(outcomes["epoch"]), goal),
+        (~swept, objective, "best", objective_goal(search.get("objective"), goal)),
+    )
     follows = np.ones(len(trials), dtype=bool)
-    for of_stage, metric, rule in stages:
+    for of_stage, metric, rule, direction in stages:
         checked = of_stage & ((trials["status"] == "finished") & np.isfinite(trials["metric"])).to_numpy()
         if not checked.any():
             continue
         stored = trials.loc[checked, [*KEY, "metric", "metric_epoch"]]
-        judged = stored.merge(_judged(epochs, metric, rule), on=KEY, how="left")
+        judged = stored.merge(_judged(epochs, metric, rule, direction), on=KEY, how="left")
         same = (judged["metric"] == judged["value"]) & (judged["metric_epoch"] == judged["epoch"]).fillna(False)
         if document.get("trainable") == "imported":
             same |= judged["value"].isna()
@@ -50,7 +55,7 @@ def _metrics_follow(trials: pd.DataFrame, epochs: pd.DataFrame, document: Mappin
     return follows
 
 
-def _judged(epochs: pd.DataFrame, metric: str, rule: str) -> pd.DataFrame:
+def _judged(epochs: pd.DataFrame, metric: str, rule: str, goal: Goal = MAXIMIZE) -> pd.DataFrame:
     """The `epoch` by which each trial is judged and the metric there, `value`."""
     column = f"measure_{metric}" if f"measure_{metric}" in epochs.columns else metric
     counted = epochs.loc[~epochs["pretraining"].astype(bool)]
@@ -59,7 +64,7 @@ def _judged(epochs: pd.DataFrame, metric: str, rule: str) -> pd.DataFrame:
     frame = frame.loc[np.isfinite(frame["value"])].sort_values("epoch", kind="stable")
     if rule == "best":
         # Among equal values the earliest epoch counts, so it comes last.
-        frame = frame.iloc[::-1].sort_values("value", kind="stable")
+        frame = frame.iloc[::-1].sort_values("value", kind="stable", ascending=not goal.minimizes)
     judged: pd.DataFrame = frame.drop_duplicates(KEY, keep="last")
     return judged
 

@@ -1,11 +1,11 @@
 """A study as pandas frames, each read with one SQL statement.
 
-`trials`: configuration, arm, replicate, one column for each hyperparameter, status, stage, run, metric, metric_epoch,
-seconds, attempts, started, ended, worker, device, error, checksum; a hyperparameter with such a name gets the prefix
-`hp_`.
-`epochs`: configuration, arm, replicate, epoch, pretraining, seconds, the usual measures (NaN where not measured), then
-every other measure; one with the name of a column gets the prefix `measure_`.
-`curves`: configuration, arm, replicate, epoch, name, values (a list of floats).
+`trials`: configuration, arm, replicate, task (empty in a study with one), one column for each hyperparameter, status,
+stage, run, metric, metric_epoch, seconds, attempts, started, ended, worker, device, error, checksum; a hyperparameter
+with such a name gets the prefix `hp_`.
+`epochs`: configuration, arm, replicate, task, epoch, pretraining, seconds, the usual measures (NaN where not measured),
+then every other measure; one with the name of a column gets the prefix `measure_`.
+`curves`: configuration, arm, replicate, task, epoch, name, values (a list of floats).
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from sqlalchemy.types import NullType
 
 from robustness.store.checksums import verified
 from robustness.store.schema import MEASURES, configurations, curves, epochs, trials
+from robustness.trial import TrialKey
 
 CHUNK = 20_000
 """The number of rows that are held as Python objects at a time."""
 
-KEY_COLUMNS = ("configuration", "arm", "replicate")
-_KEY = (trials.c.configuration, trials.c.arm, trials.c.replicate)
+KEY_COLUMNS = TrialKey._fields
+_KEY = tuple(trials.c[name] for name in KEY_COLUMNS)
 _STATE = (
     *("status", "stage", "run", "metric", "metric_epoch", "seconds"),
     *("attempts", "started", "ended", "worker", "device", "error", "checksum"),
@@ -38,7 +39,11 @@ def trials_frame(connection: Connection, study: int) -> pd.DataFrame:
     drawn = (configurations.c.study == trials.c.study) & (configurations.c.number == trials.c.configuration)
     seal = configurations.c.checksum.label("hyperparameters_checksum")
     statement = (
-        select(*_KEY, *(trials.c[name] for name in _STATE), seal, configurations.c.hyperparameters)
+        select(
+            *_KEY,
+            *(trials.c[name] for name in _STATE),
+            *(trials.c.own, trials.c.own_checksum, seal, configurations.c.hyperparameters),
+        )
         .join(configurations, drawn)
         .where(trials.c.study == study)
         .order_by(trials.c.position, trials.c.id)
@@ -88,11 +93,19 @@ def curves_frame(connection: Connection, study: int) -> pd.DataFrame:
 
 
 def _checked(rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-    """The rows of trials; raises StoreError if the hyperparameters, the last column, do not match their checksums."""
+    """The rows of trials with all hyperparameters in the last column, the arm's own after the configuration's.
+
+    Raises StoreError if either do not match their checksums.
+    """
     by_configuration = {row[0]: row for row in rows}
     for number, row in by_configuration.items():
         verified(row[-1], row[-2], f"configuration {number}")
-    return rows
+    joined = []
+    for *front, own, own_seal, seal, shared in rows:
+        if own is not None:
+            shared = {**shared, **verified(own, own_seal, f"trial {TrialKey(*front[: len(_KEY)])}")}
+        joined.append((*front, own, own_seal, seal, shared))
+    return joined
 
 
 def _unconverted(column: Column[Any]) -> ColumnElement[Any]:
@@ -127,5 +140,6 @@ def _spread(rows: Sequence[Sequence[Any]], names: Sequence[str], packed: str, pr
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame of epochs with all measures as floats, NaN where they are missing."""
-    exact = {"configuration": "int64", "arm": "str", "replicate": "int64", "epoch": "int64", "pretraining": "bool"}
+    exact = {"configuration": "int64", "arm": "str", "replicate": "int64", "task": "str", "epoch": "int64"}
+    exact["pretraining"] = "bool"
     return frame.astype({name: exact.get(name, "float64") for name in frame.columns})

@@ -98,7 +98,7 @@ def _refuse_different(name: str, old: Mapping[str, Any], new: Mapping[str, Any])
     raise StoreError(
         f"study {name!r} is already in the store with different settings, so new results cannot be added to it: "
         f"{'; '.join(changes[:SHOWN_DIFFERENCES])}{more} (rename the study or use another store; "
-        f"configurations{kept}, arms, runs and searches can be added, not removed)"
+        f"configurations{kept}, arms, tasks, runs and searches can be added, not removed)"
     )
 
 
@@ -122,7 +122,7 @@ def next_configuration(connection: Connection, study: int, search: int = 0) -> i
 def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Trial], first: int) -> None:
     """Write new configurations and trials, in running order from position `first`."""
     plan = list(plan)
-    drawn = {trial.configuration: dict(trial.hyperparameters) for trial in plan}
+    drawn = {trial.configuration: _shared(trial) for trial in plan}
     known = select(configurations.c.number, configurations.c.hyperparameters).where(configurations.c.study == study)
     held: dict[int, Any] = {row.number: row.hyperparameters for row in connection.execute(known)}
     for number, values in drawn.items():
@@ -140,13 +140,19 @@ def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Tri
             if number not in held
         ],
     )
-    columns = (trials.c.configuration, trials.c.arm, trials.c.replicate, trials.c.id, trials.c.position)
+    columns = (*(trials.c[name] for name in TrialKey._fields), trials.c.id, trials.c.position, trials.c.own)
     stored = {
-        TrialKey(*key): (row, position)
-        for *key, row, position in connection.execute(select(*columns).where(trials.c.study == study))
+        TrialKey(*key): (row, position, own or {})
+        for *key, row, position, own in connection.execute(select(*columns).where(trials.c.study == study))
     }
     new, moved = [], []
     for position, trial in enumerate(plan, start=first):
+        own = {name: trial.hyperparameters[name] for name in trial.own}
+        if trial.key in stored and stored[trial.key][2] != encoding.loads(encoding.dumps(own)):
+            raise StoreError(
+                f"study {name!r}: trial {trial.key} has {stored[trial.key][2]} from its arm's own space in the store, "
+                f"and {own} in the plan; stored configurations must not change"
+            )
         if trial.key not in stored:
             new.append(
                 {
@@ -155,6 +161,8 @@ def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Tri
                     "position": position,
                     "stage": trial.stage,
                     "run": trial.run,
+                    "own": own or None,
+                    "own_checksum": of_json(own) if own else None,
                     "status": "planned",
                     "attempts": 0,
                 }
@@ -166,6 +174,11 @@ def add_trials(connection: Connection, study: int, name: str, plan: Iterable[Tri
         connection.execute(
             update(trials).where(trials.c.id == bindparam("row")).values(position=bindparam("new_position")), moved
         )
+
+
+def _shared(trial: Trial) -> dict[str, Any]:
+    """The hyperparameters that all arms of a configuration have in common."""
+    return {name: value for name, value in trial.hyperparameters.items() if name not in trial.own}
 
 
 def _insert_rows(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:

@@ -93,11 +93,10 @@ def _content(line: bytes) -> dict[str, Any]:
 
 
 def _trial(content: Mapping[str, Any]) -> tuple[TrialKey, TrialRecords]:
-    configuration, arm, replicate = content["trial"]
+    configuration, arm, replicate, *task = content["trial"]
     epochs = {int(record["epoch"]): record for record in content["epochs"]}
-    return TrialKey(int(configuration), str(arm), int(replicate)), TrialRecords(
-        content["started"], epochs, content["ended"]
-    )
+    key = TrialKey(int(configuration), str(arm), int(replicate), *map(str, task))
+    return key, TrialRecords(content["started"], epochs, content["ended"])
 
 
 def _checksum(text: bytes) -> str:

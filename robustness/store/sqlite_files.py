@@ -108,7 +108,10 @@ def prepare(connection: Any, _record: Any) -> None:
 def begin(connection: Connection) -> None:
     """Begin a transaction."""
     # A read lock cannot be upgraded while another process writes, so a writer takes the write lock immediately.
-    reading = connection.get_execution_options().get("reading", False)
+    options = connection.get_execution_options()
+    reading = options.get("reading", False)
+    if options.get("rebuilding", False):
+        connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 

@@ -114,7 +114,7 @@ def _readable(database: Database) -> Database:
         copy = in_memory(database.url, copy_to_memory(database.file, database.shown, version))
     except sqlite3.Error as error:
         raise database.failure(error) from None
-    with copy.damage_named(), copy.write() as connection:
+    with copy.damage_named(), copy.rebuild() as connection:
         migrations.upgrade(connection, database.shown)
     return copy
 
@@ -127,5 +127,5 @@ def _upgrade(database: Database) -> None:
             use_write_ahead_log(database.engine)
         except sqlite3.Error as error:
             raise database.failure(error) from None
-    with database.damage_named(), database.write() as connection:
+    with database.damage_named(), database.rebuild() as connection:
         migrations.upgrade(connection, database.shown)

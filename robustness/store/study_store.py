@@ -89,7 +89,8 @@ class StudyStore:
         columns = (trials.c.status, trials.c.metric, trials.c.stage, trials.c.run)
         with self._database.read() as connection:
             rows = connection.execute(self._of_trials(*columns)).all()
-        return [StoredTrial(TrialKey(*row[:3]), *row[3:]) for row in rows]
+        size = len(TrialKey._fields)
+        return [StoredTrial(TrialKey(*row[:size]), *row[size:]) for row in rows]
 
     def configurations(self) -> dict[int, dict[str, Any]]:
         """The hyperparameters of each configuration, by its number."""
@@ -97,6 +98,13 @@ class StudyStore:
         with self._database.read() as connection:
             rows = connection.execute(statement.where(configurations.c.study == self._row)).all()
         return {row.number: verified(row.hyperparameters, row.checksum, f"configuration {row.number}") for row in rows}
+
+    def own_hyperparameters(self) -> dict[TrialKey, dict[str, Any]]:
+        """The hyperparameters of each trial that come from its arm's own space, where it has one."""
+        statement = self._of_trials(trials.c.own, trials.c.own_checksum).where(trials.c.own.is_not(None))
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+        return {TrialKey(*key): verified(own, seal, f"trial {TrialKey(*key)}") for *key, own, seal in rows}
 
     def counts(self) -> dict[Status, int]:
         """The number of trials for each status that occurs."""
@@ -141,10 +149,11 @@ class StudyStore:
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
         results = {}
-        for configuration, arm, replicate, epoch, pretraining, seconds, other, *usual in rows:
-            named = zip(MEASURES, usual, strict=True)
+        for row in rows:
+            *key, epoch, pretraining, seconds, other = row[: -len(MEASURES)]
+            named = zip(MEASURES, row[-len(MEASURES) :], strict=True)
             measures = {name: value for name, value in named if value is not None} | (other or {})
-            results[TrialKey(configuration, arm, replicate)] = EpochResult(epoch, measures, pretraining, seconds)
+            results[TrialKey(*key)] = EpochResult(epoch, measures, pretraining, seconds)
         return results
 
     def values(self, measure: str) -> dict[TrialKey, dict[int, float]]:
@@ -159,10 +168,10 @@ class StudyStore:
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
         values: dict[TrialKey, dict[int, float]] = {}
-        for configuration, arm, replicate, epoch, content in rows:
+        for *key, epoch, content in rows:
             value = content if measure in MEASURES else (content or {}).get(measure)
             if value is not None and math.isfinite(value):
-                values.setdefault(TrialKey(configuration, arm, replicate), {})[epoch] = value
+                values.setdefault(TrialKey(*key), {})[epoch] = value
         return values
 
     def starts(self, measure: str) -> dict[TrialKey, float]:
@@ -268,10 +277,7 @@ class StudyStore:
         with self._write() as connection:
             trial = connection.scalar(
                 select(trials.c.id).where(
-                    trials.c.study == self._row,
-                    trials.c.configuration == key.configuration,
-                    trials.c.arm == key.arm,
-                    trials.c.replicate == key.replicate,
+                    trials.c.study == self._row, *(trials.c[name] == value for name, value in key._asdict().items())
                 )
             )
             if trial is None:
@@ -317,7 +323,7 @@ class StudyStore:
             return read(connection, self._row)
 
     def _of_trials(self, *columns: Any) -> Select[Any]:
-        key = (trials.c.configuration, trials.c.arm, trials.c.replicate)
+        key = (trials.c[name] for name in TrialKey._fields)
         return select(*key, *columns).where(trials.c.study == self._row).order_by(trials.c.position, trials.c.id)
 
     def _study_value(self, column: str) -> Any:

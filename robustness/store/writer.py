@@ -184,7 +184,7 @@ class Writer:
         return key not in self._ended
 
     def _read_trials(self) -> None:
-        columns = (trials.c.configuration, trials.c.arm, trials.c.replicate, trials.c.id, trials.c.status)
+        columns = (*(trials.c[name] for name in TrialKey._fields), trials.c.id, trials.c.status)
         with self._database.read() as connection:
             for *key, row, status in connection.execute(select(*columns).where(trials.c.study == self._study)):
                 self._ids[TrialKey(*key)] = row

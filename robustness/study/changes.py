@@ -17,7 +17,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the new document is the old one with the same or more configurations, replicates, arms or runs.
+    """Whether the new document is the old one with the same or more configurations, replicates, arms, tasks or runs.
 
     The choice of final models may change, because each is stored under the number of the run that it comes from, but
     the number of searches may only grow: none of them may be left out once its result is known. The winners' number of
@@ -42,6 +42,11 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     arms_before, arms_after = before.pop("arms", {}), after.pop("arms", {})
     if any(arms_after.get(label) != arm for label, arm in arms_before.items()):
         return False
+    tasks_before, tasks_after = before.pop("tasks", {}), after.pop("tasks", {})
+    if any(tasks_after.get(label) != task for label, task in tasks_before.items()) or (
+        tasks_after and not tasks_before
+    ):
+        return False
     sampling_before, sampling_after = dict(before.pop("sampling", {})), dict(after.pop("sampling", {}))
     for key in ("configurations", "replicates"):
         less, more = sampling_before.pop(key, None), sampling_after.pop(key, None)
@@ -54,9 +59,11 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def _deciding(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that affect results, with the arms by label because their order does not matter."""
+    """Return the keys that affect results, with arms and tasks by label because their order does not matter."""
     kept = {key: value for key, value in document.items() if key not in NOT_DECISIVE}
     kept["arms"] = {arm["label"]: arm for arm in document.get("arms", [])}
+    if document.get("tasks"):
+        kept["tasks"] = {task["label"]: task["task"] for task in document["tasks"]}
     return kept
 
 
@@ -70,11 +77,12 @@ def _differences(old: Any, new: Any, path: str) -> list[str]:
             place = f"{path}.{key}" if path else str(key)
             lines += _differences(old.get(key, _ABSENT), new.get(key, _ABSENT), place)
         return lines
-    arm = path.removeprefix("arms.") if path.startswith("arms.") and path.count(".") == 1 else None
+    kind, _, label = path.partition(".")
+    member = f"the {kind[:-1]} {label!r}" if kind in ("arms", "tasks") and label and "." not in label else None
     if old is _ABSENT:
-        return [f"the arm {arm!r} was added" if arm else f"{path}: not set before, now {shown(new)}"]
+        return [f"{member} was added" if member else f"{path}: not set before, now {shown(new)}"]
     if new is _ABSENT:
-        return [f"the arm {arm!r} was removed" if arm else f"{path}: {shown(old)}, now removed"]
+        return [f"{member} was removed" if member else f"{path}: {shown(old)}, now removed"]
     same = _same_number(old, new) or (old == new and type(old) is type(new))
     return [] if same else [f"{path}: {shown(old)}, now {shown(new)}"]
 

@@ -7,6 +7,7 @@ from robustness.metrics import OBJECTIVES
 from robustness.plugins import find_trainable
 from robustness.space.options import Constant, Range
 from robustness.study.study import Study
+from robustness.study.trainable_checks import checked_by
 from robustness.tasks import is_registered
 
 PRUNING_PLACE = "belongs under `search`; a sweep compares pairs of trials, which is only fair if both run to the end"
@@ -15,17 +16,18 @@ PRUNING_PLACE = "belongs under `search`; a sweep compares pairs of trials, which
 def check_study(study: Study, check_data: bool) -> Study:
     """Return the study with its trainable's defaults filled in; raises a one-line `RobustnessError` if invalid."""
     _check_compared(study)
+    _check_own_sections(study)
+    _check_tasks(study)
     _check_search(study)
     _check_winners(study)
     _check_stop(study)
     trainable = find_trainable(study.trainable)
-    start_rule = study.outcomes.learned_nothing.no_better_than_start is not None
-    if start_rule and not (trainable.untrained and trainable.records_start):
+    if study.outcomes.records_start and not (trainable.untrained and trainable.records_start):
         raise StudyFileError(
             f"outcomes.learned_nothing.no_better_than_start: needs predictions of untrained networks for each example, "
             f"which the trainable {study.trainable!r} does not provide; set {{below: number}}"
         )
-    if study.outcomes.learned_nothing.below is None and trainable.untrained is None:
+    if study.outcomes.measures_chance and trainable.untrained is None:
         raise StudyFileError(
             f"outcomes.learned_nothing: the chance level of the trainable {study.trainable!r} is unknown; "
             "set {below: number}"
@@ -35,13 +37,59 @@ def check_study(study: Study, check_data: bool) -> Study:
         raise StudyFileError(f"outcomes.metric: {unknown_name('metric', metric, trainable.metrics)}")
     if trainable.needs_torch:
         _check_device(study)
-    return study if trainable.check is None else trainable.check(study, check_data)
+    return study if trainable.check is None else checked_by(trainable.check, study, check_data)
+
+
+def _check_own_sections(study: Study) -> None:
+    own = [arm for arm in study.arms if arm.space is not None]
+    for arm in study.arms:
+        if not study.space.options.items and arm.space is None and arm.label not in study.spaces:
+            raise StudyFileError(f"space: is missing, and the arm {arm.label!r} has no space of its own")
+        for key in ("epochs", "pretrain_epochs"):
+            if key in arm.training and study.outcomes.measures_chance:
+                raise StudyFileError(
+                    f"arms: {arm.label!r} has its own training.{key}, so what chance scores differs between arms: "
+                    "set outcomes.learned_nothing to {below: number}"
+                )
+    for position, arm in enumerate(study.arms):
+        if arm.space is not None and arm.label in study.spaces:
+            raise StudyFileError(f"arms.{position}.space: is also in search.spaces; keep one of the two")
+    if not own:
+        return
+    if study.outcomes.measures_chance and (
+        not study.paired or any("initial_rho" in arm.space.options.names() for arm in own if arm.space)
+    ):
+        raise StudyFileError(
+            "outcomes.learned_nothing: thresholds from chance need initial_rho in the study's space, not in an arm's; "
+            "set {below: number}"
+        )
+    if study.sampling.strategy == "grid" and study.paired and study.search is None:
+        raise StudyFileError(
+            "sampling.strategy: a grid cannot combine the study's space with spaces of its arms; set random or sobol"
+        )
+    if study.stop is not None and not study.paired:
+        raise StudyFileError("stop: compares pairs, but the arms share no space")
+    if study.winners is not None and study.winners.by is not None and not study.paired:
+        raise StudyFileError("winners.by: must be in the study's space, but each arm has its own")
+
+
+def _check_tasks(study: Study) -> None:
+    if not study.tasks:
+        return
+    for section in ("search", "stop", "winners"):
+        if getattr(study, section) is not None:
+            raise StudyFileError(f"{section}: is for studies with one task; write it as `task`, not `tasks`")
+    if study.outcomes.measures_chance:
+        raise StudyFileError(
+            "outcomes.learned_nothing: thresholds from chance are for studies with one task; set {below: number}, "
+            "or leave out both thresholds"
+        )
 
 
 def has_own_code(study: Study) -> bool:
     """Whether the study names a user's own trainable, task or method, whose module may lie beside the study file."""
-    task = study.task.get("name")
-    own_task = isinstance(task, str) and not is_registered(task)
+    names = [task.options.get("name") for task in study.each_task]
+    own_task = any(isinstance(name, str) and not is_registered(name) for name in names)
     return own_task or ":" in study.trainable or any(":" in arm.method for arm in study.arms)
 
 
@@ -77,7 +125,7 @@ def _check_search(study: Study) -> None:
         for label in overrides:
             if label not in labels:
                 raise StudyFileError(f"search.{key}.{label}: {unknown_name('arm', label, labels)}")
-    if study.outcomes.learned_nothing.below is None:
+    if study.outcomes.measures_chance:
         raise StudyFileError(
             "outcomes.learned_nothing: thresholds from untrained networks or guessing are only for sweeps; "
             "a study with `search` needs {below: number}"
@@ -141,6 +189,8 @@ def _check_stop(study: Study) -> None:
     stop = study.stop
     if stop is None:
         return
+    if study.outcomes.primary is None:
+        raise StudyFileError("stop: compares fractions of outcomes, for which outcomes needs thresholds")
     labels = [arm.label for arm in study.arms]
     if len(labels) < 2:
         raise StudyFileError("stop: needs two arms, whose difference it tests, but the study has one")

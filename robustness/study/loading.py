@@ -13,12 +13,13 @@ from pydantic import ValidationError
 
 from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError, shown
 from robustness.plugins import make_importable, trainable_name
-from robustness.space.space import Space, read_space
+from robustness.space.space import EMPTY, Space, read_space
 from robustness.study.arms import check_label, read_arms
 from robustness.study.bundled import find_space, find_study
 from robustness.study.checks import PRUNING_PLACE, check_study, has_own_code
 from robustness.study.sections import Search, StudyFile
 from robustness.study.study import Study
+from robustness.study.tasks import read_tasks
 from robustness.study.yaml_reader import read_file, read_text
 from robustness.validation import first_fault
 
@@ -93,14 +94,17 @@ def _with_budget(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
     own_spaces = file.search.spaces if file.search else {}
+    if file.task is not None and file.tasks is not None:
+        raise StudyFileError("tasks: is beside task; list every task under tasks")
+    shared = _read_space(file.space, source, folder) if file.space else EMPTY
     return Study(
         name=file.name,
         description=file.description,
         trainable=trainable_name(file.trainable),
         task=file.task or {},
         model=file.model or {},
-        arms=read_arms(file.arms),
-        space=_read_space(file.space, source, folder),
+        arms=read_arms(file.arms, lambda entry, place: _read_space(entry, source, folder, place), shared),
+        space=shared,
         sampling=file.sampling,
         training=file.training or {},
         outcomes=file.outcomes,
@@ -113,6 +117,7 @@ def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
         spaces={a: _read_space(entry, source, folder, f"search.spaces.{a}") for a, entry in own_spaces.items()},
         folder=folder,
         compare_with=file.compare_with,
+        tasks=read_tasks(file.tasks or ()),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -14,6 +15,8 @@ from pydantic import (
     model_validator,
 )
 
+from robustness.goal import Goal, GoalName, find_goal
+from robustness.metrics import find_metric
 from robustness.plugins import find_trainable
 from robustness.space.samplers import SAMPLERS
 from robustness.trial import DEFAULT_TRAINABLE
@@ -62,12 +65,15 @@ class LearnedNothing(Section):
     patients. A good trial always learned. Only for the same sweeps."""
     below: float | None = None
     """The metric stays below this fixed number."""
+    above: float | None = None
+    """The metric, which is minimised, stays above this fixed number."""
 
     @model_validator(mode="after")
     def _exactly_one_key(self) -> LearnedNothing:
         if sum(value is not None for value in self.model_dump().values()) != 1:
             raise ValueError(
-                "needs exactly one of no_better_than_untrained, no_better_than_guessing, no_better_than_start and below"
+                "needs exactly one of no_better_than_untrained, no_better_than_guessing, no_better_than_start, below "
+                "and above"
             )
         return self
 
@@ -75,10 +81,15 @@ class LearnedNothing(Section):
     def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Omit later rules if they are not set, so that studies from before they existed keep their hash."""
         values: dict[str, Any] = dump(self)
-        for name in ("no_better_than_guessing", "no_better_than_start"):
+        for name in ("no_better_than_guessing", "no_better_than_start", "above"):
             if values[name] is None:
                 del values[name]
         return values
+
+    @property
+    def fixed(self) -> float | None:
+        """The number that the study file sets; None where chance is measured."""
+        return self.below if self.above is None else self.above
 
     @property
     def level(self) -> float | None:
@@ -87,33 +98,128 @@ class LearnedNothing(Section):
 
 
 class Good(Section):
-    """When a trial counts as good."""
+    """When a trial counts as good; set exactly one of the keys."""
 
-    at_least: float
+    at_least: float | None = None
     """The metric is at least this number."""
+    at_most: float | None = None
+    """The metric, which is minimised, is at most this number."""
+
+    @model_validator(mode="after")
+    def _exactly_one_key(self) -> Good:
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError("needs exactly one of at_least and at_most")
+        return self
+
+    @model_serializer(mode="plain")
+    def _one_key(self) -> dict[str, Any]:
+        return {"at_least": self.at_least} if self.at_most is None else {"at_most": self.at_most}
+
+    @property
+    def limit(self) -> float:
+        """The number itself."""
+        return float(self.at_least if self.at_most is None else self.at_most)  # type: ignore[arg-type]
 
 
 class Outcomes(Section):
-    """What counts as success and what as failure."""
+    """What counts as success and what as failure; without thresholds, trials are compared by their scores alone."""
 
     metric: str = Field(default="validation_auc", min_length=1, max_length=100)
-    """The measure that an epoch is judged by; higher is better."""
+    """The measure that an epoch is judged by."""
+    goal: GoalName = "maximize"
+    """`maximize` or `minimize`: whether a higher or a lower metric is better. By default that of a built-in metric, and
+    `maximize` for any other."""
     epoch: Literal["best", "last"] = "best"
     """The epoch that a trial is judged by."""
-    learned_nothing: LearnedNothing
-    good: Good
-    primary: Outcome = "learned_nothing"
-    """The outcome that the study's verdict is about."""
+    learned_nothing: LearnedNothing | None = None
+    """When a trial has learned nothing; leave out both thresholds, or neither."""
+    good: Good | None = None
+    """When a trial is good."""
+    primary: Outcome | None = "learned_nothing"
+    """The outcome that the study's verdict is about; none in a study without thresholds."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, data: Any) -> Any:
+        """The goal of a built-in metric, and no primary outcome without thresholds, where the study does not say."""
+        if not isinstance(data, Mapping):
+            return data
+        filled = dict(data)
+        metric = filled.get("metric", "validation_auc")
+        known = find_metric(metric).goal if isinstance(metric, str) else None
+        if known is not None:
+            filled.setdefault("goal", known)
+        if filled.get("learned_nothing") is None and filled.get("good") is None:
+            filled.setdefault("primary", None)
+        return filled
 
     @model_validator(mode="after")
-    def _outcomes_are_disjoint(self) -> Outcomes:
-        below = self.learned_nothing.below
-        if below is not None and below > self.good.at_least:
+    def _goal_is_that_of_the_metric(self) -> Outcomes:
+        known = find_metric(self.metric).goal
+        if known is not None and known != self.goal:
+            raise ValueError(f"goal must be {known} for {self.metric}, found {self.goal}")
+        return self
+
+    @model_validator(mode="after")
+    def _thresholds_suit_the_goal(self) -> Outcomes:
+        nothing, good = self.learned_nothing, self.good
+        if nothing is None and good is None:
+            if self.primary is not None:
+                raise ValueError(f"primary is {self.primary}, whose threshold is missing: set it, or leave out primary")
+            return self
+        if nothing is None or good is None:
+            missing, present = ("learned_nothing", "good") if nothing is None else ("good", "learned_nothing")
+            raise ValueError(f"{missing} is missing beside {present}: set both thresholds, or leave out both")
+        if self.primary is None:
+            raise ValueError("primary must be learned_nothing or good in a study with thresholds, found null")
+        keys = ("above", "at_most") if self.goal == "minimize" else ("below", "at_least")
+        for section, wrong in (
+            ("learned_nothing", "below"),
+            ("learned_nothing", "above"),
+            ("good", "at_least"),
+            ("good", "at_most"),
+        ):
+            if wrong not in keys and getattr(getattr(self, section), wrong) is not None:
+                right = keys[0] if section == "learned_nothing" else keys[1]
+                raise ValueError(
+                    f"{section}.{wrong} is on the wrong side, since {self.metric} has the goal {self.goal}: "
+                    f"set {section}.{right}"
+                )
+        if nothing.level is not None and self.goal == "minimize":
             raise ValueError(
-                f"learned_nothing.below ({below}) must not be above good.at_least ({self.good.at_least}); "
+                f"learned_nothing: what chance scores is not measured for {self.metric}, which is minimised; "
+                "set {above: number}"
+            )
+        fixed, side = nothing.fixed, "below" if self.goal == "minimize" else "above"
+        if fixed is not None and find_goal(self.goal).better(fixed, good.limit):
+            raise ValueError(
+                f"learned_nothing.{keys[0]} ({fixed}) must not be {side} good.{keys[1]} ({good.limit}); "
                 "otherwise a trial could be good and have learned nothing"
             )
         return self
+
+    @model_serializer(mode="wrap")
+    def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit the goal where more is better, so that studies from before goals existed keep their hash."""
+        values: dict[str, Any] = dump(self)
+        if values["goal"] == "maximize":
+            del values["goal"]
+        return values
+
+    @property
+    def direction(self) -> Goal:
+        """The goal as a record."""
+        return find_goal(self.goal)
+
+    @property
+    def records_start(self) -> bool:
+        """Whether trials are judged by their gain over their own start."""
+        return self.learned_nothing is not None and self.learned_nothing.no_better_than_start is not None
+
+    @property
+    def measures_chance(self) -> bool:
+        """Whether the threshold of `learned_nothing` has to be measured before the first trial."""
+        return self.learned_nothing is not None and self.learned_nothing.level is not None
 
 
 class Resources(Section):
@@ -203,8 +309,9 @@ class Search(Section):
     """What proposes configurations: a Gaussian process, tree-structured Parzen estimators, or random sampling."""
     startup: int = Field(default=3, ge=1)
     """Finished runs that the sampler's model needs before its first proposal."""
-    objective: Literal["auc", "accuracy"] | None = None
-    """What is optimised: the best validation AUC or accuracy of any epoch; by default `outcomes.metric`."""
+    objective: Literal["auc", "accuracy", "nll", "calibration_error"] | None = None
+    """What is optimised: the best validation AUC, accuracy, NLL or calibration error of any epoch; by default
+    `outcomes.metric`."""
     epochs: int | None = Field(default=None, ge=1)
     """Epochs of each run of the search; by default `training.epochs`, which final models always use."""
     warm_start: str | None = Field(default=None, min_length=1)
@@ -274,14 +381,19 @@ class StudyFile(Section):
     your own code, which then defines `task`, `model` and `training`."""
     task: dict[str, Any] | None = None
     """The data: `{name: synthetic_fundus, image_size: 32, ...}`."""
+    tasks: list[dict[str, Any]] | None = Field(default=None, min_length=1)
+    """Several tasks in place of `task`: every configuration, arm and replicate is trained on each. A task has a `name`,
+    and a `label` if another has the same name. Further tasks may be added later."""
     model: dict[str, Any] | None = None
     """The network: `{name: vgg_small, base_channels: 16, ...}`."""
     arms: list[str | dict[str, Any]] = Field(min_length=1)
-    """The methods to compare: names, or mappings such as `{name: label, method: mfvi, initial_rho: -6}`."""
+    """The methods to compare: names, or mappings such as `{name: label, method: mfvi, initial_rho: -6}`. An arm may
+    have its own `space`, whose options are drawn beside the study's, and `training` and `model`: what differs there."""
     compare_with: str | None = None
     """The arm that every other arm is compared with, instead of all pairs of arms; does not affect trials."""
-    space: str | dict[str, Any]
-    """The search space: the name of a bundled space, a path ending in .yaml, or the space itself."""
+    space: str | dict[str, Any] | None = None
+    """The search space that all arms share: the name of a bundled space, a path ending in .yaml, or the space itself.
+    Without it, every arm has its own, and arms are compared without pairs."""
     sampling: Sampling
     training: dict[str, Any] | None = None
     """How a trial is trained: `{epochs: 12, ...}`."""

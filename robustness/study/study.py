@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from robustness.metrics import OBJECTIVES
+from robustness.goal import Goal
+from robustness.metrics import OBJECTIVES, objective_goal
 from robustness.plugins import find_trainable
-from robustness.space.space import Space
+from robustness.space.space import Space, merged
 from robustness.study.arms import Arm, compared_arms
 from robustness.study.changes import NOT_DECISIVE
 from robustness.study.sections import Finals, Outcomes, Reference, Resources, Sampling, Search, Stop, Winners
+from robustness.study.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Study:
     """The folder of the study file, from which a user's own modules are imported; not part of the document."""
     compare_with: str | None = None
     """The arm that every other arm is compared with; None compares all pairs."""
+    tasks: tuple[Task, ...] = ()
+    """Empty in a study with a single `task`."""
 
     @property
     def seed(self) -> int:
@@ -63,6 +68,20 @@ class Study:
         return self.outcomes.metric if name is None else OBJECTIVES[name]
 
     @property
+    def objective_goal(self) -> Goal:
+        """Whether a search maximises or minimises it."""
+        return objective_goal(None if self.search is None else self.search.objective, self.outcomes.direction)
+
+    def judged_by_objective(self) -> Study:
+        """The study as its search and its final models judge a trial: by the objective, at the best epoch."""
+        goal = self.objective_goal
+        update: dict[str, Any] = {"metric": self.objective, "epoch": "best", "goal": goal.name}
+        if goal != self.outcomes.direction:
+            # The thresholds are about the other metric.
+            update |= {"learned_nothing": None, "good": None, "primary": None}
+        return replace(self, outcomes=self.outcomes.model_copy(update=update))
+
+    @property
     def searches(self) -> int:
         """How many times each arm is searched."""
         return 1 if self.finals is None else self.finals.searches
@@ -72,13 +91,36 @@ class Study:
         """Whether the report reads the curves of the study's trials."""
         return find_trainable(self.trainable).keeps_curves
 
+    @property
+    def each_task(self) -> tuple[Task, ...]:
+        """The tasks on which every configuration is trained."""
+        return self.tasks or (Task("", self.task),)
+
+    @property
+    def paired(self) -> bool:
+        """Whether arms share their configurations: not if each draws from its own space alone."""
+        return bool(self.space.options.items) or all(arm.space is None for arm in self.arms)
+
+    def arm(self, label: str) -> Arm:
+        """Return the arm with this label."""
+        return next(arm for arm in self.arms if arm.label == label)
+
     def space_of(self, arm: str) -> Space:
-        """Return the space from which an arm's configurations are drawn."""
-        return self.spaces.get(arm, self.space)
+        """Return the space from which an arm's configurations are drawn: the shared one and its own."""
+        return self._spaces[arm]
+
+    @cached_property
+    def _spaces(self) -> dict[str, Space]:
+        own = {arm.label: self.space if arm.space is None else merged(self.space, arm.space) for arm in self.arms}
+        return own | dict(self.spaces)
 
     def model_of(self, arm: str) -> Mapping[str, Any]:
         """Return the `model` options of an arm."""
-        return {**self.model, **(self.search.models.get(arm, {}) if self.search else {})}
+        return {**self.model, **(self.search.models.get(arm, {}) if self.search else {}), **self.arm(arm).model}
+
+    def training_of(self, arm: str) -> Mapping[str, Any]:
+        """Return the `training` options of an arm."""
+        return {**self.training, **self.arm(arm).training}
 
     def document(self) -> dict[str, Any]:
         """Return the whole study as plain values with defaults filled in, as the store keeps and compares it."""
@@ -88,7 +130,7 @@ class Study:
             "trainable": self.trainable,
             "task": _plain(self.task),
             "model": _plain(self.model),
-            "arms": [{"label": a.label, "method": a.method, "options": _plain(a.options)} for a in self.arms],
+            "arms": [_plain(arm.document()) for arm in self.arms],
             "space": _plain(self.space.data),
             "sampling": self.sampling.model_dump(mode="json"),
             "training": _plain(self.training),
@@ -97,6 +139,8 @@ class Study:
             "reference": None if self.reference is None else self.reference.model_dump(mode="json"),
             "stop": None if self.stop is None else self.stop.model_dump(mode="json"),
         }
+        if self.tasks:
+            document["tasks"] = [{"label": task.label, "task": _plain(task.options)} for task in self.tasks]
         if self.search is not None:
             spaces = {arm: _plain(space.data) for arm, space in self.spaces.items()}
             # Omitted where it is off, so that searches registered before this option existed keep their hash.

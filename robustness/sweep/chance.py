@@ -24,6 +24,7 @@ import numpy as np
 
 from robustness.metrics import find_metric, metric_function
 from robustness.streams import NO_REPLICATE, Streams
+from robustness.study.sections import LearnedNothing
 from robustness.study.study import Study
 from robustness.sweep.chance_points import CellPoint, Floats, cell_points
 from robustness.sweep.gains import gain_point
@@ -86,7 +87,7 @@ def _summary(study: Study, scored: Sequence[Scored], guesses: Guesses, summary: 
     scores = extrapolated(scored, judged, streams.numpy("diagnostics"))
     note["scores"] = scores.tolist()
     note["networks"] = {"count": len(scored), "evaluations": 2}
-    rule = study.outcomes.learned_nothing
+    rule = chance_rule(study)
     if rule.no_better_than_untrained is not None:
         cells, arms = [network.cell for network in scored], [network.arm for network in scored]
         floor = CellPoint(luck.value, luck.low, luck.high, 0)
@@ -120,6 +121,13 @@ def _gains(study: Study, scored: Sequence[Scored], evaluations: int, streams: St
     return points
 
 
+def chance_rule(study: Study) -> LearnedNothing:
+    """The rule of a study that measures what chance scores."""
+    if study.outcomes.learned_nothing is None:
+        raise ValueError(f"the study {study.name!r} has no thresholds")
+    return study.outcomes.learned_nothing
+
+
 def _is_folded(study: Study) -> bool:
     """Whether a metric below 1/2 is as far from chance as the same distance above it."""
     return find_metric(study.outcomes.metric).chance == 0.5 or load_task(study.task).classes == 2
@@ -127,7 +135,7 @@ def _is_folded(study: Study) -> bool:
 
 def _level(study: Study) -> float:
     """The share of untrained networks, or of guesses, that the threshold leaves above it."""
-    return study.outcomes.learned_nothing.level or 0.01
+    return chance_rule(study).level or 0.01
 
 
 def counted_epochs(study: Study) -> int:

@@ -4,6 +4,9 @@
     metric >= good, and not the above    good
     anything else                        between
 
+For a metric that is minimised, every sign is reversed. In a study without thresholds, every trial with a metric is
+`between`.
+
 The threshold is one number, or it depends on the trial's cell, which is its arm and initial rho
 (`no_better_than_untrained`), or also on its start (`no_better_than_start`):
 
@@ -22,13 +25,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from robustness.goal import MAXIMIZE, Goal, goal_in
 from robustness.trial import COUNTED, EpochResult, Status
 
 Outcome: TypeAlias = Literal["learned_nothing", "between", "good"]
 End: TypeAlias = Literal["value", "low", "high"]
 """A threshold's value, or an end of its stated error."""
+Summary: TypeAlias = Literal["best", "last"]
 
-SUMMARIES = ("best", "last")
+SUMMARIES: tuple[Summary, Summary] = ("best", "last")
 """The epochs at which a trial can be judged."""
 
 UNTRAINED_NOTE = "untrained"
@@ -38,14 +43,14 @@ CHANCE = 0.5
 """The AUC of a guess, and the threshold that stands in until that of untrained networks is known."""
 
 CHANCE_RULES = ("no_better_than_start", "no_better_than_untrained", "no_better_than_guessing")
-"""The rules of `learned_nothing` whose thresholds are measured; exactly one of them is set, or `below`."""
+"""The rules of `learned_nothing` whose thresholds are measured; exactly one of them is set, or a fixed number."""
 
 _NO_START = 1.0
 """The start of a trial that recorded none: no gain can be shown."""
 
 
 def judged_epoch(
-    epochs: Iterable[EpochResult], metric: str, rule: str, status: Status
+    epochs: Iterable[EpochResult], metric: str, rule: str, status: Status, goal: Goal = MAXIMIZE
 ) -> tuple[float | None, int | None]:
     """The metric and number of the epoch by which a trial is judged (`rule`: best or last), or None, None.
 
@@ -57,7 +62,7 @@ def judged_epoch(
     finite = [(value, number) for value, number in counted if math.isfinite(value)]
     if not finite or loses_metric(rule, status):
         return None, None
-    return finite[-1] if rule == "last" else max(finite, key=lambda pair: (pair[0], -pair[1]))
+    return finite[-1] if rule == "last" else max(finite, key=lambda pair: (goal.oriented(pair[0]), -pair[1]))
 
 
 def loses_metric(rule: str, status: Any) -> Any:
@@ -79,9 +84,9 @@ class Judge:
     """The thresholds of a study, and the outcome of a trial by them."""
 
     nothing: float
-    """Learned nothing: the metric is below this; the lowest threshold where they differ between trials."""
+    """Learned nothing: the metric is worse than this; the lowest threshold where they differ between trials."""
     good: float
-    """Good: the metric is at least this."""
+    """Good: the metric is this or better."""
     inclusive: bool = False
     """Whether a metric equal to the threshold has learned nothing, too: no better than an untrained network."""
     known: bool = True
@@ -96,6 +101,7 @@ class Judge:
     """Whether a start below 1/2 counts as the same distance above it."""
     edges: tuple[float, ...] | None = None
     """The edges of the cells' intervals of the initial rho; None if each of its values is a cell."""
+    goal: Goal = MAXIMIZE
 
     @staticmethod
     def of(document: Mapping[str, Any], untrained: Mapping[str, Any] | None) -> Judge:
@@ -136,8 +142,9 @@ class Judge:
     def has(self, outcome: str, metric: Any, threshold: Any = None) -> Any:
         """Whether a metric, a number or an array of any shape, means `learned_nothing` or `good`; never both."""
         limit = self.nothing if threshold is None else threshold
-        nothing = metric <= limit if self.inclusive else metric < limit
-        good = metric >= self.good
+        worse_than = self.goal.at_least_as_good if self.inclusive else self.goal.better
+        nothing = worse_than(limit, metric)
+        good = self.goal.at_least_as_good(metric, self.good)
         # For truth values and arrays of them alike, `>` is "and not".
         if self.gains:
             nothing = nothing > good
@@ -149,10 +156,14 @@ def judges(document: Mapping[str, Any], untrained: Mapping[str, Any] | None, end
 
     The threshold is a number of the study file, or the upper point of the scores of untrained networks or guesses.
     """
-    outcomes = document["outcomes"]
-    rule, good = outcomes["learned_nothing"], float(outcomes["good"]["at_least"])
-    if rule.get("below") is not None:
-        fixed = Judge(float(rule["below"]), good, why=f"the study sets it: below {rule['below']:g}")
+    outcomes, goal = document["outcomes"], goal_in(document)
+    rule = outcomes.get("learned_nothing")
+    if rule is None:
+        return dict.fromkeys(SUMMARIES, Judge(math.nan, math.nan, why="the study sets no thresholds", goal=goal))
+    side, at = ("above", "at_most") if goal.minimizes else ("below", "at_least")
+    good = float(outcomes["good"][at])
+    if rule.get(side) is not None:
+        fixed = Judge(float(rule[side]), good, why=f"the study sets it: {side} {rule[side]:g}", goal=goal)
         return dict.fromkeys(SUMMARIES, fixed)
     name = next(name for name in CHANCE_RULES if rule.get(name))
     if untrained is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from robustness.errors import SearchSpaceError, StudyFileError
 from robustness.guards.limits import check
+from robustness.space.own_spaces import draw_own, draw_shared
 from robustness.space.space import Configuration
 from robustness.study.study import Study
 from robustness.sweep.winners import count_further
@@ -23,8 +24,8 @@ class Plan:
     configurations: tuple[Configuration, ...]
     """Numbered by position, from 0; extending a study keeps the existing ones."""
     trials: tuple[Trial, ...]
-    """In running order: paired trials together, and each configuration once before the next replicate; in a study with
-    `stop`, all replicates of a configuration before the next one."""
+    """In running order: paired trials together, and each configuration once, on every task, before the next replicate;
+    in a study with `stop`, all replicates of a configuration before the next one."""
     space: int | None
     """The number of configurations in the space; None if it is continuous."""
     allowed: int | None
@@ -41,9 +42,25 @@ class Plan:
             raise StudyFileError(
                 f"the study {self.study!r} has no trial {key}; it has configurations 0 to "
                 f"{len(self.configurations) - 1} and arms {', '.join(sorted({trial.arm for trial in self.trials}))}"
+                + (f" on the tasks {', '.join(self.tasks)}" if self.tasks else "")
                 + (f", replicates 0 to {self.replicates - 1}" if key.replicate else "")
             )
         return replace(first, replicate=key.replicate)
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """The labels of the tasks; none in a study with a single one."""
+        return [label for label in dict.fromkeys(trial.task_label for trial in self.trials) if label]
+
+    @cached_property
+    def own(self) -> dict[str, list[Configuration]]:
+        """For each arm with its own space its draws from that, by the number of the configuration."""
+        drawn: dict[str, dict[int, Configuration]] = {}
+        for trial in self.trials:
+            if trial.own:
+                values = {name: trial.hyperparameters[name] for name in trial.own}
+                drawn.setdefault(trial.arm, {})[trial.configuration] = values
+        return {arm: [draws[number] for number in sorted(draws)] for arm, draws in drawn.items()}
 
     @cached_property
     def _by_key(self) -> dict[TrialKey, Trial]:
@@ -59,11 +76,17 @@ class Plan:
             "trials": len(self.trials),
             **({"winners": self.winners} if self.winners else {}),
             "arms": list(dict.fromkeys(trial.arm for trial in self.trials)),
+            **({"tasks": self.tasks} if self.tasks else {}),
             "plan": [
                 {"configuration": number, "hyperparameters": configuration}
+                | ({"own": self.own_draws(number)} if self.own else {})
                 for number, configuration in enumerate(self.configurations)
             ],
         }
+
+    def own_draws(self, number: int) -> dict[str, Configuration]:
+        """What each arm with its own space drew from it for a configuration."""
+        return {arm: draws[number] for arm, draws in self.own.items() if number < len(draws)}
 
 
 def make_plan(study: Study) -> Plan:
@@ -71,8 +94,9 @@ def make_plan(study: Study) -> Plan:
     sampling = study.sampling
     try:
         wanted = sampling.configurations or study.space.allowed() or 0
-        check("trials", wanted * len(study.arms) * sampling.replicates, "the plan", SearchSpaceError)
-        configurations = study.space.draw(sampling.strategy, sampling.configurations, sampling.seed)
+        trained = wanted * len(study.arms) * sampling.replicates * len(study.each_task)
+        check("trials", trained, "the plan", SearchSpaceError)
+        configurations, own = _draw(study)
         space, allowed = study.space.size(), study.space.allowed()
     except SearchSpaceError as error:
         raise SearchSpaceError(f"study {study.name!r}: {error}") from None
@@ -83,18 +107,23 @@ def make_plan(study: Study) -> Plan:
             configuration=number,
             arm=arm.label,
             replicate=replicate,
-            hyperparameters=configuration,
+            hyperparameters={**configuration, **own[arm.label][number]} if arm.label in own else configuration,
             method=arm.method,
             method_options=arm.options,
-            task=study.task,
-            model=study.model,
-            training=study.training,
+            task=task.options,
+            model=study.model_of(arm.label),
+            training=study.training_of(arm.label),
             metric=study.outcomes.metric,
             trainable=study.trainable,
-            records_start=study.outcomes.learned_nothing.no_better_than_start is not None,
+            records_start=study.outcomes.records_start,
+            goal=study.outcomes.goal,
+            task_label=task.label,
+            own=tuple(own[arm.label][number]) if arm.label in own else (),
         )
         for number, configuration, replicate in _order(configurations, sampling.replicates, study.stop is not None)
+        for task in study.each_task
         for arm in study.arms
+        if arm.label not in own or number < len(own[arm.label])
     )
     terms = study.winners
     return Plan(
@@ -106,6 +135,30 @@ def make_plan(study: Study) -> Plan:
         replicates=max(sampling.replicates, 0 if terms is None else terms.replicates),
         winners=0 if terms is None else count_further(terms, len(study.arms), configurations),
     )
+
+
+def _draw(study: Study) -> tuple[list[Configuration], dict[str, list[Configuration]]]:
+    """The shared part of every configuration, and the draws of each arm with its own space."""
+    sampling = study.sampling
+    own = {arm.label: arm.space for arm in study.arms if arm.space is not None}
+    if len(own) < len(study.arms):
+        # An arm without its own space must not train the same configuration twice.
+        shared = study.space.draw(sampling.strategy, sampling.configurations, sampling.seed)
+    elif study.paired:
+        shared = draw_shared(study.space, sampling.strategy, sampling.configurations or 0, sampling.seed)
+    else:
+        # The arms of a grid without shared options may have different numbers of configurations.
+        drawn = {
+            label: draw_own(space, study.space, [{}] * count, sampling.strategy, sampling.seed, label)
+            for label, space in own.items()
+            for count in [sampling.configurations or space.allowed() or 0]
+        }
+        return [{} for _ in range(max(map(len, drawn.values())))], drawn
+    drawn = {
+        label: draw_own(space, study.space, shared, sampling.strategy, sampling.seed, label)
+        for label, space in own.items()
+    }
+    return shared, drawn
 
 
 def _order(

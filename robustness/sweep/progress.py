@@ -134,8 +134,8 @@ class Progress(ABC):
 class SweepProgress(Progress):
     """The state of a sweep: pairs, outcomes so far, and the further trials of winners."""
 
-    outcome: str
-    """The study's primary outcome."""
+    outcome: str | None
+    """The study's primary outcome; None in a study without thresholds."""
     epochs: int | None
     """Epochs of a trial, if the study sets them."""
     outcomes: dict[TrialKey, Outcome | None] = field(default_factory=dict)
@@ -150,7 +150,7 @@ class SweepProgress(Progress):
         progress = SweepProgress(
             study=str(document["name"]),
             metric=str(document["outcomes"]["metric"]),
-            outcome=str(document["outcomes"]["primary"]),
+            outcome=document["outcomes"]["primary"],
             epochs=document["training"].get("epochs"),
         )
         if document.get("winners"):
@@ -177,8 +177,8 @@ class SweepProgress(Progress):
     def pairs(self) -> tuple[int, int]:
         """How many pairs have ended, and how many are planned."""
         planned = {key: status for key, status in self.states.items() if not self._of_winner(key)}
-        unfinished = {(key.configuration, key.replicate) for key, status in planned.items() if status not in ENDED}
-        every = {(key.configuration, key.replicate) for key in planned}
+        unfinished = {key._replace(arm="") for key, status in planned.items() if status not in ENDED}
+        every = {key._replace(arm="") for key in planned}
         return len(every) - len(unfinished), len(every)
 
     def winners_trials(self) -> tuple[int, int]:
@@ -217,6 +217,8 @@ class SweepProgress(Progress):
         return counts
 
     def outcomes_line(self) -> str:
+        if self.outcome is None:
+            return ""
         shares = [f"{arm} {shown} of {counted}" for arm, (shown, counted) in self.fractions().items() if counted]
         replicated = any(key.replicate > 0 and not self._of_winner(key) for key in self.states)
         trials = " trials" if replicated else ""
@@ -233,11 +235,10 @@ class SweepProgress(Progress):
         counts = {"pairs": self.pairs()}
         if self.winners is not None:
             counts["winners"] = self.winners_trials()
+        shares = {arm: {"shown": shown, "counted": counted} for arm, (shown, counted) in self.fractions().items()}
         return {
             **{name: {"done": ended, "all": planned} for name, (ended, planned) in counts.items()},
-            self.outcome: {
-                arm: {"shown": shown, "counted": counted} for arm, (shown, counted) in self.fractions().items()
-            },
+            **({} if self.outcome is None else {self.outcome: shares}),
         }
 
     def planned(self, keys: Iterable[TrialKey]) -> None:

@@ -55,6 +55,7 @@ class Recorder:
         """How many trials have ended since the recorder was made."""
         self._metric = study.outcomes.metric
         self._rule = study.outcomes.epoch
+        self._goal = study.outcomes.direction
         self._judge = judge
         self._folder = folder
         self._watcher = watcher
@@ -78,7 +79,7 @@ class Recorder:
 
     def ended(self, key: TrialKey, ending: Ending) -> None:
         epochs = self._decisive.pop(key, [])
-        metric, number = judged_epoch(epochs, self._metric, self._rule, ending.status)
+        metric, number = judged_epoch(epochs, self._metric, self._rule, ending.status, self._goal)
         self._store().ended(key, ending.status, metric, number, ending.error, ending.seconds)
         self.ended_here += 1
         outcome = self._judge.outcome(key, ending.status, metric)
@@ -104,7 +105,7 @@ class Recorder:
 
     def _keep_decisive(self, epochs: list[EpochResult]) -> list[EpochResult]:
         """Return the epochs by which a trial may be judged, so that a long trial does not fill the driver's memory."""
-        numbers = {judged_epoch(epochs, self._metric, rule, "finished")[1] for rule in SUMMARIES}
+        numbers = {judged_epoch(epochs, self._metric, rule, "finished", self._goal)[1] for rule in SUMMARIES}
         return [epoch for epoch in epochs if epoch.epoch in numbers]
 
     def _store(self) -> Writer:
@@ -115,14 +116,15 @@ class Recorder:
 
 def checkpoint_folder(study: Study, store: StudyStore) -> Path | None:
     """The folder for checkpoints, next to the store's file; None if the study saves none."""
-    if not study.training.get("checkpoint_every"):
+    if not any(study.training_of(arm.label).get("checkpoint_every") for arm in study.arms):
         return None
     return store.spill.resolve().with_name(f"{file_name(study.name)}.checkpoints")
 
 
 def checkpoint_of(key: TrialKey, folder: Path) -> Path:
     """The checkpoint file of a trial."""
-    return folder / f"{key.configuration}-{file_name(key.arm)}-{key.replicate}.pt"
+    task = f"-{file_name(key.task)}" if key.task else ""
+    return folder / f"{key.configuration}-{file_name(key.arm)}-{key.replicate}{task}.pt"
 
 
 def with_checkpoint(trial: Trial, folder: Path | None) -> Trial:

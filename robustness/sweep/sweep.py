@@ -100,12 +100,16 @@ def terms_of(study: Study) -> Terms:
 
 
 def read_keys(words: Sequence[str], plan: Plan) -> list[TrialKey]:
-    """Parse keys written as CONFIGURATION/ARM[/REPLICATE]; raises StudyFileError if the plan has no such trial."""
-    return [plan.trial(_read_key(word)).key for word in words]
+    """Parse keys written as CONFIGURATION/ARM[/REPLICATE][@TASK]; raises StudyFileError for one not in the plan."""
+    return [plan.trial(_read_key(word, bool(plan.tasks))).key for word in words]
 
 
-def _read_key(word: str) -> TrialKey:
-    parts = word.split("/")
+def _read_key(word: str, with_task: bool) -> TrialKey:
+    name, _, task = word.rpartition("@") if with_task else (word, "", "")
+    parts = name.split("/")
     if len(parts) not in (2, 3) or not all(part.isdecimal() for part in (parts[0], *parts[2:])):
-        raise StudyFileError(f"--only: {word!r} is not of the form CONFIGURATION/ARM or CONFIGURATION/ARM/REPLICATE")
-    return TrialKey(int(parts[0]), parts[1], int(parts[2]) if len(parts) == 3 else 0)
+        suffix = "@TASK" if with_task else ""
+        raise StudyFileError(
+            f"--only: {word!r} is not of the form CONFIGURATION/ARM{suffix} or CONFIGURATION/ARM/REPLICATE{suffix}"
+        )
+    return TrialKey(int(parts[0]), parts[1], int(parts[2]) if len(parts) == 3 else 0, task)

@@ -14,7 +14,7 @@ from robustness.errors import RobustnessError
 from robustness.execution.protocol import Ending, Executor, Started
 from robustness.plugins import find_trainable
 from robustness.study.study import Study
-from robustness.sweep.chance import Scored, make_note
+from robustness.sweep.chance import Scored, chance_rule, make_note
 from robustness.sweep.outcomes import cell_name
 from robustness.sweep.plan import Plan
 from robustness.sweep.sweep import terms_of
@@ -54,7 +54,7 @@ def score_networks(study: Study, plan: Plan, executor: Executor, stop: Callable[
     scorer = find_trainable(study.trainable).untrained
     if scorer is None:
         raise RobustnessError(f"untrained networks of the trainable {study.trainable!r} cannot be scored")
-    rule = study.outcomes.learned_nothing
+    rule = chance_rule(study)
     edges = edges_of(plan)
     mixed = chosen(plan)
     least = NETWORKS_OF_CELL if rule.no_better_than_untrained is not None else 0

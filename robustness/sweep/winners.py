@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from robustness.goal import MAXIMIZE, Goal, goal_in
 from robustness.study.sections import Winners
 from robustness.trial import COUNTED, ENDED, Trial, TrialKey
 
@@ -45,11 +46,11 @@ class Candidate:
     key: TrialKey
     hyperparameters: Mapping[str, Any]
     metric: float | None
-    """The study's metric at the epoch that judges the trial, higher is better; None or NaN if it has none."""
+    """The study's metric at the epoch that judges the trial; None or NaN if it has none."""
 
 
-def choose(candidates: Iterable[Candidate], terms: Winners) -> dict[Place, TrialKey]:
-    """The trial with the highest metric on the first replicate, for each place.
+def choose(candidates: Iterable[Candidate], terms: Winners, goal: Goal = MAXIMIZE) -> dict[Place, TrialKey]:
+    """The trial with the best metric on the first replicate, for each place.
 
     Among equals the lowest configuration wins. A place has no winner if none of its trials has a metric.
     """
@@ -61,7 +62,7 @@ def choose(candidates: Iterable[Candidate], terms: Winners) -> dict[Place, Trial
         place = Place(candidate.key.arm, _value(candidate.hyperparameters, terms))
         holder = best.get(place)
         # The holder always has a metric, which the type does not say.
-        if holder is None or holder.metric is None or metric > holder.metric:
+        if holder is None or holder.metric is None or goal.better(metric, holder.metric):
             best[place] = candidate
     return {place: trial.key for place, trial in best.items()}
 
@@ -105,7 +106,7 @@ def plan_winners(terms: Winners | None, plan: Plan, store: StudyStore) -> list[T
         for trial in store.results()
         if trial.status in COUNTED
     ]
-    trials = further_trials(plan.trials, choose(candidates, terms), terms)
+    trials = further_trials(plan.trials, choose(candidates, terms, goal_in(store.document())), terms)
     new = [trial for trial in trials if trial.key not in states]
     store.add(new)
     return [trial.key for trial in new]

@@ -71,6 +71,19 @@ def test_the_band_of_few_configurations_covers_all_thresholds_simultaneously(n: 
     assert np.mean([np.all((band.low <= truth) & (truth <= band.high)) for band in bands]) >= 0.94
 
 
+@pytest.mark.parametrize("n", [5, 12, 29])
+def test_the_band_of_a_difference_of_few_configurations_covers_however_the_arms_depend(n: int) -> None:
+    grid = np.linspace(0.0, 1.0, 51)
+    rng = np.random.default_rng(n)
+    for second in (lambda first: rng.random(len(first)), lambda first: 1 - first, lambda first: (first + 0.5) % 1):
+        covered = []
+        for _ in range(300):
+            first = rng.random(n)
+            band = profile_band(above(first, grid) - above(second(first), grid), lowest=-1.0)
+            covered.append(bool(np.all((band.low <= 0) & (band.high >= 0))))
+        assert np.mean(covered) >= 0.96
+
+
 def test_replicates_do_not_make_a_configuration_count_twice() -> None:
     """Three replicates that agree carry no more information than one."""
     grid = np.linspace(0.5, 1.0, 11)

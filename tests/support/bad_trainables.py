@@ -151,12 +151,15 @@ def waits_for_ever() -> None:
         time.sleep(3600)
 
 
-def ignores_everything() -> None:
-    """Catches whatever would end it, for a while."""
-    end = time.monotonic() + 60
+def ignores_everything(trial: Trial) -> Iterator[EpochResult]:
+    """Catches whatever would end it, for a minute or for the seconds that `training.ignores` names."""
+    yield EpochResult(1, {METRIC: 0.6})
+    seconds = float(trial.training.get("ignores", 60))
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         with contextlib.suppress(BaseException):
-            time.sleep(60)
+            time.sleep(seconds)
+    yield EpochResult(2, {METRIC: 0.7})
 
 
 def leaves_child() -> None:
@@ -340,7 +343,7 @@ FAULTS: dict[str, Fault] = {
     "recursion": Fault(after(recurse), "failed", "^RecursionError: ", retried=True),
     "memory": Fault(raises(MemoryError()), "out_of_memory", "MemoryError"),
     "hangs": Fault(after(waits_for_ever), "timed_out", "took longer than trial_timeout"),
-    "catches everything": Fault(after(ignores_everything), "timed_out", "took longer than trial_timeout"),
+    "catches everything": Fault(ignores_everything, "timed_out", "took longer than trial_timeout"),
     # Odd, but right.
     "numpy scalar": Fault(metric(np.float32(0.5)), "finished"),
     "array without dimensions": Fault(metric(np.array(0.5)), "finished"),

@@ -16,6 +16,7 @@ import numpy as np
 
 from robustness.errors import Diverged
 from robustness.execution.attempts import VISIBLE
+from robustness.streams import Streams
 from robustness.trainables.trainable import Trainable
 from robustness.trial import EpochResult, Trial
 
@@ -152,3 +153,21 @@ def never_stops(trial: Trial) -> Iterator[EpochResult]:
     """Epochs without an end."""
     for epoch in itertools.count(1):
         yield EpochResult(epoch, {trial.metric: 0.5, "loss": 1.0})
+
+
+def streamed(trial: Trial) -> Iterator[EpochResult]:
+    """Three epochs whose numbers come from the trial's random streams, its task and its hyperparameters."""
+    shift = sum(number(name, value) for name, value in trial.hyperparameters.items())
+    shift += number(trial.task.get("name"), trial.task.get("classes")) + number(trial.method)
+    for epoch in range(1, 4):
+        score = float(Streams.of(trial).numpy("initialisation", epoch).random()) / 4 + (shift % 1) * 3 / 4
+        # A multiple of 2^-12, so that one minus the score and differences of scores are exact.
+        score = round(score * 4096) / 4096
+        yield EpochResult(epoch, {trial.metric: score, "loss": 1 - score})
+
+
+def streamed_error(trial: Trial) -> Iterator[EpochResult]:
+    """`streamed`, measured as an error: one minus the score."""
+    for result in streamed(trial):
+        error = 1 - result.measures[trial.metric]
+        yield EpochResult(result.epoch, {trial.metric: error, "loss": error})

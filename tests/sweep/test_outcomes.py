@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from robustness.goal import MINIMIZE
 from robustness.sweep.outcome_arrays import counts, outcomes_of, thresholds_of
-from robustness.sweep.outcomes import Judge, judges
-from robustness.trial import COUNTED, ENDED, PENDING
+from robustness.sweep.outcomes import Judge, judged_epoch, judges
+from robustness.trial import COUNTED, ENDED, PENDING, EpochResult
 
 METRICS = (math.nan, 0.4, 0.5, 0.6, 0.8, 0.9)
 
@@ -128,3 +129,33 @@ def test_until_chance_is_known_a_trial_may_be_good_but_has_not_learned_nothing()
     judge = Judge.of(document, None)
     outcomes = [judge.outcome("finished", metric, judge.threshold("mfvi", 0, 0.6)) for metric in (0.3, 0.9)]
     assert outcomes == ["between", "good"]
+
+
+@pytest.mark.parametrize("inclusive", [False, True])
+def test_an_error_is_judged_as_its_accuracy(inclusive: bool) -> None:
+    scores = np.array([0.25, 0.5, 0.75, 1.0, math.nan])
+    status = ["finished"] * len(scores)
+    accuracy = Judge(0.5, 0.75, inclusive)
+    error = Judge(0.5, 0.25, inclusive, goal=MINIMIZE)
+    assert outcomes_of(error, status, 1 - scores).tolist() == outcomes_of(accuracy, status, scores).tolist()
+
+
+def test_the_best_epoch_of_a_loss_is_the_first_of_the_lowest() -> None:
+    losses = [0.7, 0.4, 0.3, 0.3, math.nan]
+    epochs = [EpochResult(number, {"loss": loss}) for number, loss in enumerate(losses, start=1)]
+    assert judged_epoch(epochs, "loss", "best", "finished", MINIMIZE) == (0.3, 3)
+    assert judged_epoch(epochs, "loss", "last", "finished", MINIMIZE) == (0.3, 4)
+    assert judged_epoch(epochs, "loss", "best", "finished") == (0.7, 1)
+
+
+def test_the_document_of_a_loss_gives_the_judge_its_side() -> None:
+    outcomes = {"goal": "minimize", "learned_nothing": {"above": 0.69}, "good": {"at_most": 0.3}, "epoch": "best"}
+    judge = Judge.of({"outcomes": outcomes}, None)
+    assert [judge.outcome("finished", loss) for loss in (0.7, 0.69, 0.3)] == ["learned_nothing", "between", "good"]
+    assert judge.why == "the study sets it: above 0.69"
+
+
+def test_without_thresholds_every_trial_with_a_metric_lies_between() -> None:
+    judge = Judge.of({"outcomes": {"learned_nothing": None, "good": None, "epoch": "best"}}, None)
+    assert [judge.outcome("finished", score) for score in (0.0, 1.0)] == ["between", "between"]
+    assert judge.outcome("diverged", None) == "learned_nothing"

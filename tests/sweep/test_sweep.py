@@ -166,7 +166,7 @@ def test_a_watched_sweep_with_replicates_is_resumed_and_extended_to_the_same_byt
 def test_replicates_cannot_be_added_to_a_watched_sweep(tmp_path: Path) -> None:
     swept(write_study(tmp_path, stop={}), store_url(tmp_path), InlineExecutor())
     more = write_study(tmp_path, stop={}, sampling={"configurations": 5, "replicates": 2, "seed": 3})
-    with pytest.raises(StoreError, match=r"sampling.replicates: 1, now 2.*arms, runs and searches can be added"):
+    with pytest.raises(StoreError, match=r"sampling.replicates: 1, now 2.*arms, tasks, runs and searches can be added"):
         swept(more, store_url(tmp_path), InlineExecutor())
 
 

@@ -9,68 +9,44 @@ and between searches (`robustness.statistics.nested`). Everything comes from the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
+from report.sections.finals.arm_aucs import GRID, ArmAucs, finite
+from report.sections.finals.comparisons import comparisons
+from report.sections.finals.entries import (
+    ArmMeasures,
+    CalibrationBucket,
+    FinalArm,
+    FinalFigures,
+    FinalsResults,
+    MeanFigure,
+    ModelFigures,
+    ReferredAuc,
+)
 from report.sections.finals.sentences import final_cautions, final_sentences
 from report.sections.finals.tested_models import FinalModel, Tested, arms_of, tested_models
 from robustness.metrics import REFERRED
 from robustness.optimize.ensembles import members_in
-from robustness.statistics.calibration import calibration_buckets
+from robustness.statistics.calibration import Bucket, calibration_buckets
 from robustness.statistics.nested import (
     Figures,
     arm_mean,
     between_models,
     between_searches,
-    difference_of_arms,
-    model_weights,
 )
-from robustness.statistics.paired import holm
 from robustness.statistics.referral import patient_weights, referred_aucs
 
-GRID = tuple(round(0.05 * step, 2) for step in range(11))
-"""Referred fractions of the curves; those of the table are among them."""
 RESAMPLES, FEWER = 1000, 200
 MANY_PICTURES = 5000
 """From this number of pictures on, fewer resamples: the errors are small and take long."""
-MEASURES = ("accuracy", "nll", "calibration_error", "seconds_per_epoch", "parameters")
 
 
-@dataclass(frozen=True, eq=False)
-class ArmAucs:
-    """The AUCs of an arm's models for the test set and its resamples."""
-
-    samples: NDArray[np.float64]
-    """[models, 1 + resamples, grid], the test set itself first."""
-    searches: tuple[int, ...]
-    """The search, from 0, of each model."""
-
-    def by_search(self, values: Iterable[float]) -> Figures:
-        """A figure of each model, by search."""
-        figures: dict[int, list[float]] = {search: [] for search in self.searches}
-        for search, value in zip(self.searches, values, strict=True):
-            figures[search].append(float(value))
-        return figures
-
-    def at(self, place: int) -> Figures:
-        """The AUC of each model on the test set at a place of the grid, by search."""
-        return self.by_search(self.samples[:, 0, place])
-
-    @cached_property
-    def means(self) -> NDArray[np.float64]:
-        """The arm's mean, [1 + resamples, grid]: every search counts the same."""
-        return np.average(self.samples, axis=0, weights=model_weights(self.searches))
-
-
-def results(study: JudgedStudy) -> dict[str, Any] | None:
+def results(study: JudgedStudy) -> FinalsResults | None:
     """The test results; None for a study without tested final models."""
     frames = study.frames
     tested, foreign = tested_models(frames)
@@ -89,10 +65,10 @@ def results(study: JudgedStudy) -> dict[str, Any] | None:
     planned = _planned(frames, list(arms))
     scored = {arm: each for arm, each in aucs.items() if np.isfinite(each.samples[:, 0, 0]).all()}
     compared = comparisons(scored, planned, members_in(frames.document))
-    known = [arm for arm in arms if arms[arm]["auc"][0]["mean"] is not None]
-    best = max(known, key=lambda arm: arms[arm]["auc"][0]["mean"], default=None)
+    known = {arm: mean for arm, each in arms.items() if (mean := each["auc"][0]["mean"]) is not None}
+    best = max(known, key=lambda arm: known[arm], default=None)
     label = (frames.document.get("reference") or {}).get("label", "the reference")
-    finals: dict[str, Any] = {
+    finals: FinalFigures = {
         "alone": True,
         "pictures": len(tested.labels),
         "patients": len(np.unique(tested.patients)),
@@ -128,12 +104,12 @@ def _aucs(tested: Tested, model: FinalModel, weights: NDArray[np.float64]) -> ND
     return aucs
 
 
-def _arm(frames: StudyFrames, tested: Tested, models: Sequence[FinalModel], scores: ArmAucs) -> dict[str, Any]:
+def _arm(frames: StudyFrames, tested: Tested, models: Sequence[FinalModel], scores: ArmAucs) -> FinalArm:
     """The figures of an arm's models."""
-    samples, means = scores.samples, scores.means
+    means = scores.means
     low, high = (_over_resamples(means[1:], point) for point in (0.025, 0.975))
     reference = ((frames.document.get("reference") or {}).get("auc_after_referral") or {}).get(models[0].key.arm)
-    aucs = []
+    aucs: list[ReferredAuc] = []
     for fraction in REFERRED:
         place = GRID.index(fraction)
         spread = means[1:, place][np.isfinite(means[1:, place])]
@@ -143,11 +119,11 @@ def _arm(frames: StudyFrames, tested: Tested, models: Sequence[FinalModel], scor
         aucs.append(
             {
                 "referred": fraction,
-                "mean": _number(arm_mean(figures)),
-                "error": _number(error),
-                "between": _number(between_models(figures)),
-                "between_searches": _number(repeated),
-                "total_error": _number(math.hypot(error, repeated) if len(figures) > 1 else error),
+                "mean": finite(arm_mean(figures)),
+                "error": finite(error),
+                "between": finite(between_models(figures)),
+                "between_searches": finite(repeated),
+                "total_error": finite(math.hypot(error, repeated) if len(figures) > 1 else error),
             }
         )
     events, probabilities = tested.events(models)
@@ -159,26 +135,57 @@ def _arm(frames: StudyFrames, tested: Tested, models: Sequence[FinalModel], scor
         "run": models[0].run + 1 if frames.searches == 1 else None,
         "refers": all(model.refers for model in models),
         "auc": aucs,
-        **{name: _mean(scores.by_search(model.measures[name] for model in models)) for name in MEASURES},
+        **_measures(models, scores),
         "referral": {
             "referred": list(GRID),
-            "auc": [_number(value) for value in means[0]],
+            "auc": [finite(value) for value in means[0]],
             "low": low,
             "high": high,
         },
-        "calibration": [vars(each) for each in calibration_buckets(events, probabilities, tested.patients)],
-        "replicates": [
-            {
-                "search": model.key.search + 1,
-                "run": model.run + 1,
-                "configuration": model.key.configuration,
-                "replicate": model.key.replicate,
-                "auc": [_number(samples[place, 0, GRID.index(fraction)]) for fraction in REFERRED],
-                **{name: _number(model.measures[name]) for name in (*MEASURES, "chosen_epoch")},
-            }
-            for place, model in enumerate(models)
-        ],
+        "calibration": [_bucket(each) for each in calibration_buckets(events, probabilities, tested.patients)],
+        "replicates": [_model(model, scores.samples[place, 0]) for place, model in enumerate(models)],
         "reference": [float(value) for value in reference] if reference else None,
+    }
+
+
+def _measures(models: Sequence[FinalModel], scores: ArmAucs) -> ArmMeasures:
+    def mean(name: str) -> MeanFigure:
+        return _mean(scores.by_search(model.measures[name] for model in models))
+
+    return {
+        "accuracy": mean("accuracy"),
+        "nll": mean("nll"),
+        "calibration_error": mean("calibration_error"),
+        "seconds_per_epoch": mean("seconds_per_epoch"),
+        "parameters": mean("parameters"),
+    }
+
+
+def _model(model: FinalModel, aucs: NDArray[np.float64]) -> ModelFigures:
+    """The figures of one model; `aucs` [grid] are those for the test set itself."""
+    return {
+        "search": model.key.search + 1,
+        "run": model.run + 1,
+        "configuration": model.key.configuration,
+        "replicate": model.key.replicate,
+        "auc": [finite(aucs[GRID.index(fraction)]) for fraction in REFERRED],
+        "accuracy": finite(model.measures["accuracy"]),
+        "nll": finite(model.measures["nll"]),
+        "calibration_error": finite(model.measures["calibration_error"]),
+        "seconds_per_epoch": finite(model.measures["seconds_per_epoch"]),
+        "parameters": finite(model.measures["parameters"]),
+        "chosen_epoch": finite(model.measures["chosen_epoch"]),
+    }
+
+
+def _bucket(bucket: Bucket) -> CalibrationBucket:
+    return {
+        "lower": bucket.lower,
+        "count": bucket.count,
+        "probability": bucket.probability,
+        "share": bucket.share,
+        "low": bucket.low,
+        "high": bucket.high,
     }
 
 
@@ -188,50 +195,15 @@ def _planned(frames: StudyFrames, tested: Sequence[str]) -> list[str] | None:
     return [str(arm) for arm in planned] if planned and set(planned) <= set(tested) else None
 
 
-def comparisons(
-    arms: Mapping[str, ArmAucs], planned: Sequence[str] | None, members: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Every two arms: the difference of their mean AUCs at each referred fraction, tested with nothing referred.
-
-    All arms have the same resamples of patients, so they are paired; an ensemble also shares its searches with the arm
-    that provides its members. `searches` is the smaller number of searches of the two arms: with 1, the interval says
-    nothing about other searches. `p_adjusted` is Holm's over all pairs but the planned one, which stands by itself;
-    `p_among_all` counts it in.
-    """
-    entries: list[dict[str, Any]] = []
-    for first, second in combinations(arms, 2):
-        one, other = arms[first], arms[second]
-        shared = members.get(first, first) == members.get(second, second)
-        at: list[dict[str, Any]] = []
-        for fraction in REFERRED:
-            place = GRID.index(fraction)
-            resampled = one.means[1:, place] - other.means[1:, place]
-            difference = difference_of_arms(one.at(place), other.at(place), resampled, shared)
-            at.append({"referred": fraction, **{name: _number(value) for name, value in vars(difference).items()}})
-        searches = min(len(set(one.searches)), len(set(other.searches)))
-        unreferred = {name: at[0][name] for name in at[0] if name != "referred"}
-        entries.append({"arms": [first, second], "searches": searches, **unreferred, "at": at})
-    tested = [entry for entry in entries if entry["p_value"] is not None]
-    # The planned comparison is a single test; the others were selected among all pairs, and are corrected for that.
-    others = [entry for entry in tested if set(entry["arms"]) != set(planned or ())]
-    for entry in entries:
-        entry["p_adjusted"] = entry["p_among_all"] = entry["p_value"]
-    for key, family in (("p_among_all", tested), ("p_adjusted", others)):
-        for entry, value in zip(family, holm([entry["p_value"] for entry in family]), strict=True):
-            entry[key] = value
-    return entries
-
-
 def _over_resamples(samples: NDArray[np.float64], point: float) -> list[float | None]:
     """The quantile over resamples [resamples, grid] of each column, those without a value left out."""
     columns = [column[np.isfinite(column)] for column in samples.T]
     return [None if len(column) < 2 else float(np.quantile(column, point)) for column in columns]
 
 
-def _mean(figures: Figures) -> dict[str, float | None]:
-    errors = {"between": between_models(figures), "between_searches": between_searches(figures)}
-    return {"mean": _number(arm_mean(figures)), **{name: _number(error) for name, error in errors.items()}}
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+def _mean(figures: Figures) -> MeanFigure:
+    return {
+        "mean": finite(arm_mean(figures)),
+        "between": finite(between_models(figures)),
+        "between_searches": finite(between_searches(figures)),
+    }

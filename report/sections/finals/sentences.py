@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from report.comparison import favoured
 from report.frames import StudyFrames
-from report.words import SIGNIFICANT, interval_words, made_positive, p_words, plus_minus
+from report.sections.finals.entries import FinalArm, FinalComparison, FinalFigures
+from report.words import DASH, interval_words, is_significant, made_positive, p_words, plus_minus
 from robustness.errors import plural
 
 
-def higher_arm(entry: Mapping[str, Any]) -> str | None:
+def higher_arm(entry: FinalComparison) -> str | None:
     """The arm with the higher AUC, at the 5 % level by its adjusted p-value; None if it is open."""
     return favoured(entry["arms"], entry["difference"], entry["p_adjusted"], more_is_better=True)
 
 
-def final_sentences(finals: Mapping[str, Any]) -> list[str]:
+def final_sentences(finals: FinalFigures) -> list[str]:
     """The verdict on final models: the main comparison first, then every arm's AUC."""
     arms = finals["arms"]
-    known = {arm: each for arm, each in arms.items() if each["auc"][0]["mean"] is not None}
+    known = {arm: mean for arm, each in arms.items() if (mean := each["auc"][0]["mean"]) is not None}
     where = f"On {finals['pictures']} test pictures of {plural(finals['patients'], 'patient')}"
     if not known:
         return [f"{where} no AUC can be told: it takes pictures of every class."]
-    ranked = sorted(known, key=lambda arm: -known[arm]["auc"][0]["mean"])
-    aucs = f"{where}, the final models reach these AUCs: {', '.join(_auc(arm, known[arm]) for arm in ranked)}"
+    ranked = sorted(known, key=lambda arm: -known[arm])
+    aucs = f"{where}, the final models reach these AUCs: {', '.join(_auc(arm, arms[arm]) for arm in ranked)}"
     main = _main_pair(finals["comparisons"], finals["planned"] or ranked[:2])
     sentences = [f"{aucs}{_scope(finals, ranked) if main is None else ''}."]
     if main is not None:
@@ -38,27 +38,29 @@ def final_sentences(finals: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _main_pair(entries: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> Mapping[str, Any] | None:
+def _main_pair(entries: Sequence[FinalComparison], arms: Sequence[str]) -> FinalComparison | None:
     """The comparison that the verdict opens with: the planned one, or else that of the two highest arms."""
     return next((entry for entry in entries if set(entry["arms"]) == set(arms)), None)
 
 
-def _compared(entry: Mapping[str, Any], finals: Mapping[str, Any], corrected: bool) -> str:
+def _compared(entry: FinalComparison, finals: FinalFigures, corrected: bool) -> str:
     arms = finals["arms"]
-    higher, lower = entry["arms"] if (entry["difference"] or 0) >= 0 else reversed(entry["arms"])
+    # Only arms with an AUC are compared, so that their difference is known.
+    apart = entry["difference"] or 0.0
+    higher, lower = entry["arms"] if apart >= 0 else reversed(entry["arms"])
     aucs = f"{_auc(higher, arms[higher], ' reaches a test AUC of')}, {_auc(lower, arms[lower])}"
-    difference = f"a difference of {abs(entry['difference']):.3f}{_repeated(arms, (higher, lower))}"
+    difference = f"a difference of {abs(apart):.3f}{_repeated(arms, (higher, lower))}"
     scope = _scope(finals, (higher, lower))
-    if entry["low"] is None:
+    if entry["low"] is None or entry["high"] is None:
         return f"{aucs}: {difference}, of which too little is known for an interval{scope}."
-    _, low, high = made_positive(entry["difference"], entry["low"], entry["high"])
+    _, low, high = made_positive(apart, entry["low"], entry["high"])
     holm = " after Holm's correction" if corrected else ""
     test = f"({interval_words(low, high, '{:.3f}'.format)}, {p_words(entry['p_adjusted'])}{holm})"
     chance = "" if higher_arm(entry) else ", not statistically significant"
     return f"{aucs}: {difference} {test}{chance}{scope}."
 
 
-def _repeated(arms: Mapping[str, Mapping[str, Any]], compared: Sequence[str]) -> str:
+def _repeated(arms: Mapping[str, FinalArm], compared: Sequence[str]) -> str:
     """` over 3 searches of each arm`, if both were searched several times."""
     counts = [arms[arm]["searches"] for arm in compared]
     if min(counts) == 1:
@@ -69,7 +71,7 @@ def _repeated(arms: Mapping[str, Mapping[str, Any]], compared: Sequence[str]) ->
     return f" over repeated searches, {of_each}"
 
 
-def _scope(finals: Mapping[str, Any], compared: Sequence[str]) -> str:
+def _scope(finals: FinalFigures, compared: Sequence[str]) -> str:
     """What the result is about if an arm has final models of one search only: those models."""
     once = [arm for arm in compared if finals["arms"][arm]["searches"] == 1]
     if not once:
@@ -81,16 +83,17 @@ def _scope(finals: Mapping[str, Any], compared: Sequence[str]) -> str:
     return f"; this is about these models only, because {reason}"
 
 
-def _auc(arm: str, entry: Mapping[str, Any], words: str = "") -> str:
+def _auc(arm: str, entry: FinalArm, words: str = "") -> str:
     first = entry["auc"][0]
-    return f"{arm}{words} {plus_minus(first['mean'], first['total_error'], 3)}"
+    mean = DASH if first["mean"] is None else plus_minus(first["mean"], first["total_error"], 3)
+    return f"{arm}{words} {mean}"
 
 
-def _other(entry: Mapping[str, Any]) -> str:
+def _other(entry: FinalComparison) -> str:
     return str(next(arm for arm in entry["arms"] if arm != higher_arm(entry)))
 
 
-def final_cautions(frames: StudyFrames, finals: Mapping[str, Any], foreign: Sequence[str]) -> list[str]:
+def final_cautions(frames: StudyFrames, finals: FinalFigures, foreign: Sequence[str]) -> list[str]:
     """One sentence for each thing that weakens the results; `foreign` models predicted other pictures."""
     cautions = []
     plan = frames.document.get("finals") or {}
@@ -123,7 +126,7 @@ def final_cautions(frames: StudyFrames, finals: Mapping[str, Any], foreign: Sequ
         f"That {higher_arm(entry)} has a higher AUC than {_other(entry)} holds as the one comparison that was planned; "
         f"as one of all {len(finals['comparisons'])} pairs it is not shown (by Holm {p_words(entry['p_among_all'])})."
         for entry in finals["comparisons"]
-        if higher_arm(entry) and entry["p_among_all"] >= SIGNIFICANT
+        if higher_arm(entry) and not is_significant(entry["p_among_all"])
     ]
     if finals["reference"]:
         task, model = frames.document.get("task") or {}, frames.document.get("model") or {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from report.document import Numbers, Section
+from report.sections.finals.entries import Between, FinalsResults, MeanFigure, ReferredAuc
 from report.sections.finals.sentences import higher_arm
 from report.words import DASH, bracketed, minus, p_words, percent, plus_minus, text
 
@@ -15,21 +16,21 @@ if TYPE_CHECKING:
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The table of final models and the comparison of every two arms; none before any has been tested."""
-    finals = analysis.results.get("finals")
+    finals: FinalsResults | None = analysis.results.get("finals")
     if finals:
         yield _tested(finals)
     if finals and finals["comparisons"]:
         yield _compared(finals)
 
 
-def _tested(finals: Mapping[str, Any]) -> Section:
+def _tested(finals: FinalsResults) -> Section:
     """Each arm's figures on the test set, the reference's under ours."""
-    between = "between_searches" if finals["searches"] > 1 else "between"
+    between: Between = "between_searches" if finals["searches"] > 1 else "between"
     label = text(finals["reference"], 60) if finals["reference"] else ""
     rows = []
     for arm, each in finals["arms"].items():
         aucs = [_with_errors(entry, between) for entry in each["auc"]]
-        others = [_mean(each[name], 3, between) for name in ("accuracy", "nll", "calibration_error")]
+        others = [_mean(mean, 3, between) for mean in (each["accuracy"], each["nll"], each["calibration_error"])]
         models = str(each["models"]) + (f", of {each['members']} members" if each["members"] else "")
         if finals["searches"] > 1:
             models += f" ({each['searches']} {'search' if each['searches'] == 1 else 'searches'})"
@@ -62,7 +63,7 @@ def _tested(finals: Mapping[str, Any]) -> Section:
     return Section("finals", "The final models", reading, (), Numbers(columns, tuple(rows)), tuple(notes))
 
 
-def _compared(finals: Mapping[str, Any]) -> Section:
+def _compared(finals: FinalsResults) -> Section:
     """Every two arms by their AUC on the test set."""
     rows = []
     for entry in finals["comparisons"]:
@@ -92,7 +93,7 @@ def _compared(finals: Mapping[str, Any]) -> Section:
     return Section("compared", "Arm against arm", reading, (), Numbers(columns, tuple(rows)), notes)
 
 
-def _interval_note(finals: Mapping[str, Any]) -> str:
+def _interval_note(finals: FinalsResults) -> str:
     """What the intervals of differences include."""
     student = "(by Student's distribution, with the degrees of freedom of Welch and Satterthwaite)"
     if finals["searches"] > 1:
@@ -109,7 +110,7 @@ def _interval_note(finals: Mapping[str, Any]) -> str:
     )
 
 
-def _with_errors(entry: Mapping[str, Any], between: str) -> str:
+def _with_errors(entry: ReferredAuc, between: Between) -> str:
     """`0.823 ± 0.021 (0.004)`: the mean, its error over patients, and that between models or searches."""
     if entry["mean"] is None:
         return DASH
@@ -117,7 +118,7 @@ def _with_errors(entry: Mapping[str, Any], between: str) -> str:
     return mean if entry[between] is None else f"{mean} ({entry[between]:.3f})"
 
 
-def _mean(entry: Mapping[str, Any], decimals: int, between: str | None = None) -> str:
+def _mean(entry: MeanFigure, decimals: int, between: Between | None = None) -> str:
     """`0.823 (0.004)`: the mean and, in brackets, one of its errors."""
     if entry["mean"] is None:
         return DASH

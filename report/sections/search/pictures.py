@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import integer_ticks, plain_numbers
 from report.drawing.style import INK, panel
+from report.sections.search.entries import Run, SearchedArm, SearchedRange, SearchResults, Winner
+from report.sections.search.runs import objective_goal_of
 from report.words import DASH, metric_words, minus, named_values, number, score, spaced, text
 
 if TYPE_CHECKING:
@@ -20,20 +23,18 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 MOST_SLICES = 12
-Entry: TypeAlias = Mapping[str, Any]
-"""Of the results: the search, an arm of it, or a run."""
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """Where the runs went, their history, and slices of the space; none without a search."""
-    search = analysis.results.get("search")
+    search: SearchResults | None = analysis.results.get("search")
     if search:
         yield from _winners(analysis, search)
         yield from _history(analysis, search)
         yield from _slices(analysis, search)
 
 
-def _winners(analysis: Analysis, search: Entry) -> Iterator[Section]:
+def _winners(analysis: Analysis, search: SearchResults) -> Iterator[Section]:
     """Where the runs went: how they ended, and the winner's configuration; none before the first run."""
     if not search["arms"]:
         return
@@ -54,17 +55,17 @@ def _winners(analysis: Analysis, search: Entry) -> Iterator[Section]:
     columns = ("Arm", *_repeat(search, "Search"), "Runs ended", "How", "Minutes", "Winner", "Score", "Hyperparameters")
     maps = _maps(analysis, search)
     ring = "rings mark the winner of each search" if several else "the ring is the winner"
-    notes = (f"Larger points scored higher; hollow ones are start-up runs; {ring}.",) if maps else ()
+    notes = (f"Larger points scored better; hollow ones are start-up runs; {ring}.",) if maps else ()
     yield Section("winning", "Where the runs went", reading, maps, Numbers(columns, tuple(rows)), notes)
 
 
-def _history(analysis: Analysis, search: Entry) -> Iterator[Section]:
+def _history(analysis: Analysis, search: SearchResults) -> Iterator[Section]:
     """Each run's score and the best so far, one panel for each arm; none if no run has a score."""
     arms = {arm: each for arm, each in search["arms"].items() if _scored(each)}
     if not arms:
         return
     words = metric_words(search["objective"])
-    scores = [run["score"] for each in arms.values() for run in _scored(each)]
+    scores = [value for each in arms.values() for _, value in _scored(each)]
     pad = 0.05 * max(max(scores) - min(scores), 0.02)
     ends = (min(scores) - pad, max(scores) + pad)
     pictures, rows = [], []
@@ -97,11 +98,12 @@ def _history(analysis: Analysis, search: Entry) -> Iterator[Section]:
     )
 
 
-def _slices(analysis: Analysis, search: Entry) -> Iterator[Section]:
+def _slices(analysis: Analysis, search: SearchResults) -> Iterator[Section]:
     """The score against each searched hyperparameter; none if nothing was searched or scored."""
     arms = {arm: each for arm, each in search["arms"].items() if _scored(each)}
     names = list(dict.fromkeys(name for each in arms.values() for name in each["space"]))
-    names = [name for name in names if any(name in run["hyperparameters"] for e in arms.values() for run in _scored(e))]
+    scored = [run for each in arms.values() for run, _ in _scored(each)]
+    names = [name for name in names if any(name in run["hyperparameters"] for run in scored)]
     if not names:
         return
     words = metric_words(search["objective"])
@@ -126,34 +128,34 @@ def _slices(analysis: Analysis, search: Entry) -> Iterator[Section]:
     )
 
 
-def _maps(analysis: Analysis, search: Entry) -> tuple[Picture, ...]:
+def _maps(analysis: Analysis, search: SearchResults) -> tuple[Picture, ...]:
     """For each arm that searches two ranges or more, its runs over the first two."""
     maps = []
     for place, (arm, each) in enumerate(search["arms"].items()):
         ranges = [name for name, option in each["space"].items() if "low" in option][:2]
-        runs = [run for run in _scored(each) if all(name in run["hyperparameters"] for name in ranges)]
+        runs = [(run, value) for run, value in _scored(each) if all(name in run["hyperparameters"] for name in ranges)]
         if len(ranges) == 2 and runs:
             maps.append(
                 Picture(
                     f"map-{place}",
                     f"Where the runs of {text(arm)} went",
                     f"Each run of {text(arm, 60)} by {' and '.join(text(name, 60) for name in ranges)}; larger points "
-                    "scored higher, hollow ones are start-up runs, the ring is the winner.",
+                    "scored better, hollow ones are start-up runs, the ring is the winner.",
                     partial(_draw_map, analysis, arm, each, runs, ranges, int(search["startup"] or 0)),
                 )
             )
     return tuple(maps)
 
 
-def _draw_history(analysis: Analysis, arm: str, each: Entry, words: str, ends: tuple[float, float]) -> Figure:
+def _draw_history(analysis: Analysis, arm: str, each: SearchedArm, words: str, ends: tuple[float, float]) -> Figure:
     figure, axes = panel()
     colour = analysis.arms.colour(arm)
     for part in each["searches"]:
         runs = [run for run in each["runs"] if run["search"] == part["search"]]
-        best = [(run["number"], run["best_so_far"]) for run in runs if run["best_so_far"] is not None]
+        best = [(run["number"], value) for run in runs if (value := run["best_so_far"]) is not None]
         if best:
             axes.step(*zip(*best, strict=True), where="post", color=colour, linewidth=1.8)
-    _scatter(axes, _scored(each), [run["number"] for run in _scored(each)], analysis, arm, each)
+    _scatter(axes, _scored(each), [run["number"] for run, _ in _scored(each)], analysis, arm, each)
     axes.set_xlim(0.5, max(part["wanted"] for part in each["searches"]) + 0.5)
     axes.set_ylim(*ends)
     integer_ticks(axes.xaxis)
@@ -162,15 +164,15 @@ def _draw_history(analysis: Analysis, arm: str, each: Entry, words: str, ends: t
     return figure
 
 
-def _draw_slice(analysis: Analysis, arms: Entry, name: str, words: str) -> Figure:
+def _draw_slice(analysis: Analysis, arms: Mapping[str, SearchedArm], name: str, words: str) -> Figure:
     figure, axes = panel()
     options = [each["space"][name] for each in arms.values() if name in each["space"]]
-    choices = list(dict.fromkeys(choice for option in options for choice in option.get("choices", ())))
+    choices = list(dict.fromkeys(choice for each in options if "choices" in each for choice in each["choices"]))
     places = {_key(choice): float(place) for place, choice in enumerate(choices)}
     for arm, each in arms.items():
-        runs = [run for run in _scored(each) if name in run["hyperparameters"] and name in each["space"]]
-        values = [run["hyperparameters"][name] for run in runs]
-        x = [places.get(_key(value), -1.0) for value in values] if choices else [float(value) for value in values]
+        runs = [(run, y) for run, y in _scored(each) if name in run["hyperparameters"] and name in each["space"]]
+        values = [run["hyperparameters"][name] for run, _ in runs]
+        x = [places.get(_key(value), -1.0) for value in values] if choices else [_position(value) for value in values]
         if runs:
             _scatter(axes, runs, x, analysis, arm, each)
             axes.plot(
@@ -185,7 +187,7 @@ def _draw_slice(analysis: Analysis, arms: Entry, name: str, words: str) -> Figur
         axes.set_xticks(range(len(choices)), [number(choice) for choice in choices])
         axes.set_xlim(-0.5, len(choices) - 0.5)
     else:
-        _scale(axes, "x", options)
+        _scale(axes, "x", [option for option in options if "low" in option])
     figure.legend(loc="upper left", ncols=3, fontsize=9.5, handlelength=0.8, columnspacing=1.2)
     axes.set_xlabel(text(name, 30))
     axes.set_ylabel(words)
@@ -193,39 +195,46 @@ def _draw_slice(analysis: Analysis, arms: Entry, name: str, words: str) -> Figur
 
 
 def _draw_map(
-    analysis: Analysis, arm: str, each: Entry, runs: Sequence[Entry], names: Sequence[str], startup: int
+    analysis: Analysis,
+    arm: str,
+    each: SearchedArm,
+    runs: Sequence[tuple[Run, float]],
+    names: Sequence[str],
+    startup: int,
 ) -> Figure:
     figure, axes = panel()
     colour = analysis.arms.colour(arm)
-    scores = np.array([run["score"] for run in runs])
+    scores = objective_goal_of(analysis.frames).oriented(np.array([value for _, value in runs]))
     spread = float(np.ptp(scores)) or 1.0
-    x, y = ([float(run["hyperparameters"][name]) for run in runs] for name in names)
-    for place, run in enumerate(runs):
+    x, y = ([_position(run["hyperparameters"][name]) for run, _ in runs] for name in names)
+    for place, (run, _) in enumerate(runs):
         size = 25 + 120 * float(scores[place] - scores.min()) / spread
         first = run["number"] <= startup
         axes.scatter(x[place], y[place], s=size, facecolors="none" if first else colour, edgecolors=colour, alpha=0.85)
         if _is_winner(run, each):
             axes.scatter(x[place], y[place], s=size + 130, facecolors="none", edgecolors=INK, linewidths=1.4)
     for name, side in zip(names, "xy", strict=True):
-        _scale(axes, side, [each["space"][name]])
+        _scale(axes, side, [option for option in (each["space"][name],) if "low" in option])
     axes.set_xlabel(text(names[0], 30))
     axes.set_ylabel(text(names[1], 30))
     return figure
 
 
-def _scatter(axes: Axes, runs: Sequence[Entry], x: Sequence[float], analysis: Analysis, arm: str, each: Entry) -> None:
+def _scatter(
+    axes: Axes, runs: Sequence[tuple[Run, float]], x: Sequence[float], analysis: Analysis, arm: str, each: SearchedArm
+) -> None:
     """Runs as points, those that did not finish as crosses, a ring around the winner of each search."""
     colour, marker = analysis.arms.colour(arm), analysis.arms.marker(arm)
-    for place, run in zip(x, runs, strict=True):
+    for place, (run, value) in zip(x, runs, strict=True):
         if run["status"] == "finished":
-            axes.scatter(place, run["score"], s=34, color=colour, marker=marker, alpha=0.85, linewidths=0)
+            axes.scatter(place, value, s=34, color=colour, marker=marker, alpha=0.85, linewidths=0)
         else:
-            axes.scatter(place, run["score"], s=26, color=colour, marker="x", linewidths=1.2)
+            axes.scatter(place, value, s=26, color=colour, marker="x", linewidths=1.2)
         if _is_winner(run, each):
-            axes.scatter(place, run["score"], s=120, facecolors="none", edgecolors=INK, linewidths=1.3)
+            axes.scatter(place, value, s=120, facecolors="none", edgecolors=INK, linewidths=1.3)
 
 
-def _scale(axes: Axes, side: str, options: Sequence[Entry]) -> None:
+def _scale(axes: Axes, side: str, options: Sequence[SearchedRange]) -> None:
     """The axis of a range: its ends, and logarithmic where the space is."""
     low, high = min(option["low"] for option in options), max(option["high"] for option in options)
     axis, limits = (axes.xaxis, axes.set_xlim) if side == "x" else (axes.yaxis, axes.set_ylim)
@@ -239,22 +248,23 @@ def _scale(axes: Axes, side: str, options: Sequence[Entry]) -> None:
         limits(low - pad, high + pad)
 
 
-def _scored(each: Entry) -> list[Entry]:
-    return [run for run in each["runs"] if run["score"] is not None]
+def _scored(each: SearchedArm) -> list[tuple[Run, float]]:
+    """The runs that have a score, with it."""
+    return [(run, value) for run in each["runs"] if (value := run["score"]) is not None]
 
 
-def _is_winner(run: Entry, each: Entry) -> bool:
+def _is_winner(run: Run, each: SearchedArm) -> bool:
     """Whether a run is the best of its search."""
     won = each["searches"][run["search"] - 1]["winner"]
-    return won is not None and bool(run["number"] == won["number"])
+    return won is not None and run["number"] == won["number"]
 
 
-def _repeat(search: Entry, value: object) -> tuple[str, ...]:
+def _repeat(search: SearchResults, value: object) -> tuple[str, ...]:
     """The cell of a column that only repeated searches have."""
     return (str(value),) if search["searches"] > 1 else ()
 
 
-def _place(search: Entry, run: Entry) -> str:
+def _place(search: SearchResults, run: Winner) -> str:
     """`run 3`, or `run 3 of search 2` if the search was repeated."""
     return f"run {run['number']}" + (f" of search {run['search']}" if search["searches"] > 1 else "")
 
@@ -264,19 +274,24 @@ def _key(value: object) -> str:
     return number(value)
 
 
-def _row(search: Entry, arm: str, run: Entry, each: Entry) -> tuple[str, ...]:
+def _position(value: object) -> float:
+    """The value of a range on its axis."""
+    return float(value) if isinstance(value, int | float | str) else math.nan
+
+
+def _row(search: SearchResults, arm: str, run: Run, each: SearchedArm) -> tuple[str, ...]:
     scores = (score(run["score"]), score(run["best_so_far"]))
     named = (text(arm, 60), *_repeat(search, run["search"]), str(run["number"]))
     return (*named, spaced(run["status"]), *scores, _values(run, each))
 
 
-def _values(run: Entry, each: Entry) -> str:
+def _values(run: Run | Winner, each: SearchedArm) -> str:
     """The searched hyperparameters of a run; all of them if the space is not known."""
     values = run["hyperparameters"]
     return named_values({name: values[name] for name in each["space"] or values if name in values})
 
 
-def _won(arms: Entry, name: str) -> list[str]:
+def _won(arms: Mapping[str, SearchedArm], name: str) -> list[str]:
     won = []
     for arm, each in arms.items():
         winners = [part["winner"]["hyperparameters"] for part in each["searches"] if part["winner"]]
@@ -286,7 +301,7 @@ def _won(arms: Entry, name: str) -> list[str]:
     return won
 
 
-def _gains(arms: Entry, search: Entry) -> str:
+def _gains(arms: Mapping[str, SearchedArm], search: SearchResults) -> str:
     startup = int(search["startup"] or 0)
     gains = []
     for arm, each in arms.items():
@@ -295,17 +310,18 @@ def _gains(arms: Entry, search: Entry) -> str:
             gains.append(f"{text(arm, 60)} none")
         for winner in won:
             own = [run for run in each["runs"] if run["search"] == winner["search"]]
-            first = [run["best_so_far"] for run in own[:startup] if run["best_so_far"] is not None]
+            first = [best for run in own[:startup] if (best := run["best_so_far"]) is not None]
             gain = minus(f", {winner['score'] - first[-1]:+z.3f}") if first else ""
             gains.append(f"{text(arm, 60)} {_place(search, winner)}{gain}")
     return "; ".join(gains)
 
 
-def _proposed(search: Entry) -> str:
+def _proposed(search: SearchResults) -> str:
     names = {"gp": "a Gaussian process", "tpe": "tree-structured Parzen estimators"}
-    if search["sampler"] not in names:
+    proposer = names.get(search["sampler"] or "")
+    if proposer is None:
         return "All configurations were drawn by chance."
-    note = f"Once {search['startup']} runs had finished, {names[search['sampler']]} proposed; before that, chance"
+    note = f"Once {search['startup']} runs had finished, {proposer} proposed; before that, chance"
     if search["warm_start"]:
         note += f", after the {search['warm_starts']} best of {text(search['warm_start'], 60)}"
         note += ", which every search tries first" if search["searches"] > 1 else ""

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from report.sections.search.runs import best_scores
+from report.sections.search.runs import best_scores, objective_goal_of
 from report.words import DASH, metric_words, number, score, spaced, text
 from robustness.trial import TrialKey
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
+    from report.sections.finals.entries import FinalsResults
+    from report.sections.search.entries import SearchResults
 
 
 def search_rows(analysis: Analysis, most: int) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]:
     """The columns, at most `most` rows, one for each trial, and the number of trials."""
     frames = analysis.frames
-    scores = best_scores(frames, analysis.results["search"]["objective"])
+    scores = best_scores(frames, _objective(analysis), objective_goal_of(frames))
     tests = _tests(analysis)
     places = {arm: place for place, arm in enumerate(frames.arms)}
     trials = frames.trials
@@ -50,7 +52,7 @@ def search_rows(analysis: Analysis, most: int) -> tuple[tuple[str, ...], tuple[t
 
 def search_caption(analysis: Analysis) -> str:
     """The caption of the table."""
-    words = metric_words(analysis.results["search"]["objective"])
+    words = metric_words(_objective(analysis))
     return (
         f"Each trial: runs of the search, and final models under the run that found them. Score: {words}, best epoch."
     )
@@ -58,10 +60,15 @@ def search_caption(analysis: Analysis) -> str:
 
 def _tests(analysis: Analysis) -> dict[TrialKey, float]:
     """The AUC on the test set of each final model."""
-    arms: dict[str, Any] = (analysis.results.get("finals") or {"arms": {}})["arms"]
+    finals: FinalsResults | None = analysis.results.get("finals")
     return {
-        TrialKey(model["configuration"], arm, model["replicate"]): model["auc"][0]
-        for arm, each in arms.items()
+        TrialKey(model["configuration"], arm, model["replicate"]): auc
+        for arm, each in (finals["arms"].items() if finals else ())
         for model in each["replicates"]
-        if model["auc"][0] is not None
+        if (auc := model["auc"][0]) is not None
     }
+
+
+def _objective(analysis: Analysis) -> str:
+    search: SearchResults = analysis.results["search"]
+    return search["objective"]

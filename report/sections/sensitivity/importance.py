@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,8 @@ from report.drawing.heat_map import count_map
 from report.drawing.style import INK, OUTCOME_COLOURS, panel
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
+from report.records.estimates import JudgedOutcome
+from report.sections.sensitivity.entries import ArmImportance, ImportanceEntry, TwoWay
 from report.sections.sensitivity.levels import Levels
 from report.words import DASH, OUTCOME_WORDS, exact_percent, p_words, percent, text
 from robustness.errors import RobustnessError
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 Codes = NDArray[np.int64]
+Importance: TypeAlias = Mapping[str, ImportanceEntry]
+"""By hyperparameter."""
 MOST_MAPS = 4
 MOST_DRAWN = 12
 WITHIN = "not distinguishable from no effect"
@@ -36,10 +40,10 @@ GREY = (INK, 0.18)
 
 def importance_results(
     units: Mapping[str, pd.DataFrame], levels: Mapping[str, Levels], study: JudgedStudy
-) -> dict[str, Any]:
+) -> dict[str, ArmImportance]:
     """For each arm what `docs/report_json.md` describes under `importance`."""
     space, watched = _space(study.frames), study.sample.watch is not None
-    results = {}
+    results: dict[str, ArmImportance] = {}
     for arm, frame in units.items():
         found = Importances({}, WATCHED) if watched else importance_of(levels, space, frame["score"])
         whole = sum(entry.raw for entry in found.of.values())
@@ -119,7 +123,7 @@ def importance_sections(analysis: Analysis) -> Iterator[Section]:
     yield Section("importance", "What decides", _reading(arms, results), tuple(pictures), numbers, _notes(arms))
 
 
-def _reading(arms: Mapping[str, Mapping[str, Any]], results: Mapping[str, Any]) -> str:
+def _reading(arms: Mapping[str, Importance], results: Mapping[str, ArmImportance]) -> str:
     if not arms:
         reason = next((entry["why_not"] for entry in results.values() if entry["why_not"]), "nothing has been judged")
         return f"The importance of hyperparameters is unknown: {reason}."
@@ -130,7 +134,7 @@ def _reading(arms: Mapping[str, Mapping[str, Any]], results: Mapping[str, Any]) 
     return f"Hyperparameters that explain more of the differences in score than chance does: {'; '.join(clauses)}."
 
 
-def _notes(arms: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+def _notes(arms: Mapping[str, Importance]) -> tuple[str, ...]:
     if not arms:
         return ()
     return (
@@ -143,14 +147,12 @@ def _notes(arms: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     )
 
 
-def _maps(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]]) -> Iterator[Picture]:
+def _maps(analysis: Analysis, arms: Mapping[str, Importance]) -> Iterator[Picture]:
     """The primary outcome by the two hyperparameters that are most important to all arms together."""
-    tables: Sequence[Mapping[str, Any]] = analysis.results["sensitivity"]["two_way"]
+    tables = analysis.results["sensitivity"]["two_way"]
 
-    def weight(table: Mapping[str, Any]) -> float:
-        return sum(
-            float(own[name]["explained"]) for own in arms.values() for name in table["hyperparameters"] if name in own
-        )
+    def weight(table: TwoWay) -> float:
+        return sum(own[name]["explained"] for own in arms.values() for name in table["hyperparameters"] if name in own)
 
     if not tables:
         return
@@ -168,7 +170,7 @@ def _maps(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]]) -> Iterator
             )
 
 
-def _draw(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]]) -> Figure:
+def _draw(analysis: Analysis, arms: Mapping[str, Importance]) -> Figure:
     names = [name for name in analysis.hyperparameters if any(name in own for own in arms.values())]
     names.sort(key=lambda name: -max(own[name]["explained"] for own in arms.values() if name in own))
     names = names[:MOST_DRAWN]
@@ -197,8 +199,9 @@ def _draw(analysis: Analysis, arms: Mapping[str, Mapping[str, Any]]) -> Figure:
     return figure
 
 
-def _draw_map(table: Mapping[str, Any], arm: str, outcome: str) -> Figure:
-    count, of = (np.array(table["arms"][arm][key], dtype=float) for key in (outcome, "of"))
+def _draw_map(table: TwoWay, arm: str, outcome: JudgedOutcome) -> Figure:
+    own = table["arms"][arm]
+    count, of = np.array(own[outcome], dtype=float), np.array(own["of"], dtype=float)
     rows, columns = table["values"]
     down, across = table["hyperparameters"]
     return count_map(count, of, (down, across), (rows, columns), OUTCOME_COLOURS[outcome])
@@ -208,12 +211,12 @@ def _percent(share: float) -> str:
     return f"{percent(share)} %"
 
 
-def _cell(entry: Mapping[str, Any]) -> str:
+def _cell(entry: ImportanceEntry) -> str:
     if entry["within_null"]:
         return f"{exact_percent(entry['explained'])}: {WITHIN} ({p_words(entry['p_adjusted'])})"
     ends = f"{exact_percent(entry['low'])} to {exact_percent(entry['high'])}"
     return f"{exact_percent(entry['explained'])} [{ends}] ({p_words(entry['p_adjusted'])})"
 
 
-def _listed(own: Mapping[str, Any]) -> str:
+def _listed(own: Importance) -> str:
     return ", ".join(f"{text(name, 60)} {_percent(entry['explained'])}" for name, entry in own.items())

@@ -19,7 +19,7 @@ QUARTERS = 4
 class Levels:
     """The levels of one hyperparameter: `labels` in order, and which of them each configuration has (<NA> if none)."""
 
-    labels: list[Any]
+    labels: list[object]
     of: pd.Series[Any]
 
 
@@ -34,7 +34,7 @@ def levels(values: pd.Series[Any]) -> Levels:
         return Levels([], pd.Series(pd.NA, index=values.index, dtype="Int64"))
     numbers = known.astype(float)
     edges = np.unique(np.quantile(numbers, np.linspace(0, 1, QUARTERS + 1)))
-    labels = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
+    labels: list[object] = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
     place_of = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(labels) - 1)
     return Levels(labels, pd.Series(place_of, index=known.index).reindex(values.index).astype("Int64"))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.document import Numbers, Picture, Section
 from report.drawing.style import panel
+from report.records.estimates import Fraction, known
+from report.sections.sensitivity.entries import HyperparameterRates
 from report.sections.sensitivity.importance import importance_sections
 from report.words import OUTCOME_WORDS, number, share_cell, text
 
@@ -59,7 +61,7 @@ def _rates(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _judged_rates(analysis: Analysis) -> dict[str, Any]:
+def _judged_rates(analysis: Analysis) -> dict[str, HyperparameterRates]:
     rates = analysis.results["sensitivity"]["hyperparameters"]
     return {
         name: levels
@@ -93,22 +95,17 @@ def _sensible(analysis: Analysis) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _draw(analysis: Analysis, name: str, levels: Mapping[str, Any]) -> Figure:
+def _draw(analysis: Analysis, name: str, levels: HyperparameterRates) -> Figure:
     figure, axes = panel(height=3.3)
     values = levels["values"]
     arms = [arm for arm in analysis.arms.names if arm in levels["arms"]]
     width = min(0.16, 0.6 / len(arms))
     for place, arm in enumerate(arms):
         entries = levels["arms"][arm][analysis.primary]
-        known = [at for at, entry in enumerate(entries) if entry["of"]]
-        x = [at + (place - (len(arms) - 1) / 2) * width for at in known]
-        y = np.array([100 * entries[at]["fraction"] for at in known])
-        ends = [
-            (entries[at]["fraction"] if entries[at][end] is None else entries[at][end])
-            for end in ("low", "high")
-            for at in known
-        ]
-        low, high = 100 * np.array(ends).reshape(2, -1)
+        judged = [at for at, entry in enumerate(entries) if entry["of"]]
+        x = [at + (place - (len(arms) - 1) / 2) * width for at in judged]
+        y = np.array([100 * known(entries[at]["fraction"]) for at in judged])
+        low, high = 100 * np.array([_ends(entries[at]) for at in judged]).reshape(-1, 2).T
         axes.errorbar(
             x,
             y,
@@ -129,3 +126,12 @@ def _draw(analysis: Analysis, name: str, levels: Mapping[str, Any]) -> Figure:
     axes.set_ylabel(f"% {OUTCOME_WORDS[analysis.primary]}")
     figure.legend(loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, handletextpad=0.3, columnspacing=1.2)
     return figure
+
+
+def _ends(entry: Fraction) -> tuple[float, float]:
+    """The ends of the interval; the fraction itself where there is none."""
+    fraction = known(entry["fraction"])
+    return (
+        fraction if entry["low"] is None else entry["low"],
+        fraction if entry["high"] is None else entry["high"],
+    )

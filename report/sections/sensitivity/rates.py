@@ -16,26 +16,41 @@ from report.comparison import fraction_entry, has_outcome
 from report.frames import StudyFrames, is_missing
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
+from report.records.estimates import Fraction, known
+from report.sections.sensitivity.entries import (
+    HyperparameterRates,
+    LevelRates,
+    MiddleScore,
+    ReferenceWinner,
+    SensibleRange,
+    SensitivityResults,
+    TwoWay,
+    TwoWayTables,
+    Winner,
+    WorstValue,
+)
 from report.sections.sensitivity.importance import importance_results
 from report.sections.sensitivity.levels import Levels, levels, plain
+from robustness.goal import Goal
 
 NEAR = 0.02
-"""A configuration is near the winner if its score is at most this much lower."""
+"""A configuration is near the winner if its score is at most this much worse."""
 LEAST_CONFIGURATIONS = 3
 """A level with fewer configurations is not called the worst."""
 
 
-def results(study: JudgedStudy) -> dict[str, Any]:
+def results(study: JudgedStudy) -> SensitivityResults:
     """All of it, as `docs/report_json.md` describes it under `sensitivity`."""
     frames = study.frames
-    trials = {arm: arm_trials(study.planned, arm, frames.rule) for arm in frames.arms}
+    outcomes = frames.has_thresholds
+    trials = {arm: arm_trials(study.planned, arm, frames.rule, outcomes) for arm in frames.arms}
     units = {arm: frame.groupby(level="configuration").mean() for arm, frame in trials.items()}
     every = {name: levels(frames.configurations[name]) for name in frames.varied}
     of = {name: each for name, each in every.items() if len(each.labels) > 1}
-    rates = {
+    rates: dict[str, HyperparameterRates] = {
         name: {
             "values": each.labels,
-            "arms": {arm: _rates(frame, units[arm], each) for arm, frame in trials.items()},
+            "arms": {arm: _rates(frame, units[arm], each, frames.goal) for arm, frame in trials.items()},
         }
         for name, each in of.items()
     }
@@ -45,105 +60,109 @@ def results(study: JudgedStudy) -> dict[str, Any]:
         "importance": importance_results(units, of, study),
         "worst_value": {arm: _worst(rates, arm) for arm in units},
         "winners": {arm: _winner(frame, frames, arm) for arm, frame in units.items()},
-        "sensible_range": {arm: _sensible(frame, of, rates, arm) for arm, frame in trials.items()},
+        "sensible_range": {arm: _sensible(frame, of, rates, arm, frames.goal) for arm, frame in trials.items()},
     }
 
 
-def arm_trials(judged: pd.DataFrame, arm: str, summary: str) -> pd.DataFrame:
-    """`score`, `learned_nothing` and `good` of each trial in complete pairs, indexed by its configuration."""
+def arm_trials(judged: pd.DataFrame, arm: str, summary: str, judged_by_outcome: bool = True) -> pd.DataFrame:
+    """`score`, `learned_nothing` and `good` of each trial in complete pairs, indexed by its configuration.
+
+    The outcomes are NaN in a study without thresholds.
+    """
     own = judged[judged["paired"] & (judged["arm"] == arm)]
     frame = pd.DataFrame({"score": own[f"score_{summary}"].astype("float64")})
     for outcome in OUTCOMES:
-        frame[outcome] = has_outcome(own, outcome, summary)
+        frame[outcome] = has_outcome(own, outcome, summary) if judged_by_outcome else np.nan
     return frame.set_index(pd.Index(own["configuration"], name="configuration"))
 
 
-def _rates(trials: pd.DataFrame, units: pd.DataFrame, levels: Levels) -> dict[str, list[dict[str, Any]]]:
+def _rates(trials: pd.DataFrame, units: pd.DataFrame, levels: Levels, goal: Goal) -> LevelRates:
     members = [levels.of.index[(levels.of == n).fillna(False).astype(bool)] for n in range(len(levels.labels))]
-    rates: dict[str, list[dict[str, Any]]] = {}
-    for outcome in OUTCOMES:
-        rates[outcome] = [_rate(trials.loc[trials.index.isin(at), outcome]) for at in members]
-    rates["score"] = [_middle(units.loc[units.index.isin(at), "score"]) for at in members]
-    return rates
+    return {
+        "learned_nothing": [_rate(trials.loc[trials.index.isin(at), "learned_nothing"]) for at in members],
+        "good": [_rate(trials.loc[trials.index.isin(at), "good"]) for at in members],
+        "score": [_middle(units.loc[units.index.isin(at), "score"], goal) for at in members],
+    }
 
 
-def _rate(values: pd.Series[Any]) -> dict[str, Any]:
-    """An outcome's fraction among trials, indexed by their configurations."""
+def _rate(values: pd.Series[Any]) -> Fraction:
+    """An outcome's fraction among trials, indexed by their configurations; NaN is no outcome."""
+    values = values.dropna()
     return fraction_entry(values.reset_index(drop=True), values.index.to_series().reset_index(drop=True))
 
 
-def _middle(scores: pd.Series[Any]) -> dict[str, Any]:
+def _middle(scores: pd.Series[Any], goal: Goal) -> MiddleScore:
     if not len(scores):
         return {"median": None, "best": None}
-    return {"median": float(scores.median()), "best": float(scores.max())}
+    return {"median": float(scores.median()), "best": goal.best(scores.tolist())}
 
 
-def _two_way(trials: Mapping[str, pd.DataFrame], of: Mapping[str, Levels]) -> list[dict[str, Any]]:
+def _two_way(trials: Mapping[str, pd.DataFrame], of: Mapping[str, Levels]) -> list[TwoWay]:
     """Trials for every two hyperparameters: tables [levels of the first, levels of the second] of each arm."""
-    tables_of_pairs = []
+    tables_of_pairs: list[TwoWay] = []
     for first, second in combinations(of, 2):
         a, b = of[first], of[second]
         shape = (len(a.labels), len(b.labels))
-        arms = {}
+        arms: dict[str, TwoWayTables] = {}
         for arm, frame in trials.items():
             rows, columns = a.of.reindex(frame.index), b.of.reindex(frame.index)
             used = (rows.notna() & columns.notna()).to_numpy()
             cell = (rows[used].astype(int).to_numpy(), columns[used].astype(int).to_numpy())
-            tables = {}
-            for key, weights in (("of", np.ones(len(frame))), *((name, frame[name].to_numpy()) for name in OUTCOMES)):
-                table = np.zeros(shape)
-                np.add.at(table, cell, weights[used])
-                tables[key] = table.tolist()
-            arms[arm] = tables
+            count, nothing, good = (np.zeros(shape) for _ in range(3))
+            np.add.at(count, cell, 1.0)
+            np.add.at(nothing, cell, frame["learned_nothing"].to_numpy()[used])
+            np.add.at(good, cell, frame["good"].to_numpy()[used])
+            arms[arm] = {"of": count.tolist(), "learned_nothing": nothing.tolist(), "good": good.tolist()}
         if any(np.any(tables["of"]) for tables in arms.values()):
             tables_of_pairs.append({"hyperparameters": [first, second], "values": [a.labels, b.labels], "arms": arms})
     return tables_of_pairs
 
 
-def _worst(rates: Mapping[str, Any], arm: str) -> dict[str, Any] | None:
+def _worst(rates: Mapping[str, HyperparameterRates], arm: str) -> WorstValue | None:
     """The value that most often goes with learning nothing; of equals the one with the most configurations."""
-    candidates = [
+    candidates: list[WorstValue] = [
         {"hyperparameter": name, "value": value, **entry}
         for name, rate in rates.items()
         for value, entry in zip(rate["values"], rate["arms"][arm]["learned_nothing"], strict=True)
-        if entry["configurations"] >= LEAST_CONFIGURATIONS and entry["fraction"] > 0
+        if entry["configurations"] >= LEAST_CONFIGURATIONS and known(entry["fraction"]) > 0
     ]
-    return max(candidates, key=lambda entry: (entry["fraction"], entry["configurations"]), default=None)
+    return max(candidates, key=lambda entry: (known(entry["fraction"]), entry["configurations"]), default=None)
 
 
-def _winner(units: pd.DataFrame, frames: StudyFrames, arm: str) -> dict[str, Any] | None:
-    """The configuration with the highest score, how many come near it, and where the reference's winner stands."""
+def _winner(units: pd.DataFrame, frames: StudyFrames, arm: str) -> Winner | None:
+    """The configuration with the best score, how many come near it, and where the reference's winner stands."""
     reference = (frames.document.get("reference") or {}).get("winners", {}).get(arm)
     if units.empty:
         return None
-    number = int(units.index.to_numpy()[units["score"].to_numpy().argmax()])
-    highest = float(units["score"].max())
-    near = int((units["score"] >= highest - NEAR).sum())
-    winner: dict[str, Any] = {
+    oriented = frames.goal.oriented(units["score"].to_numpy())
+    number = int(units.index.to_numpy()[oriented.argmax()])
+    near = int((oriented >= oriented.max() - NEAR).sum())
+    return {
         "configuration": number,
         "hyperparameters": _values(frames, number),
-        "score": highest,
+        "score": float(units["score"].to_numpy()[oriented.argmax()]),
         "near": {"within": NEAR, "count": near, "of": len(units), "fraction": near / len(units)},
-        "reference": None,
+        "reference": None if reference is None else _reference_winner(units, frames, reference),
     }
-    if reference is not None:
-        same = _same(frames.configurations.loc[units.index], reference)
-        scores = units["score"]
-        winner["reference"] = {
-            "hyperparameters": dict(reference),
-            "configuration": int(same[0]) if same else None,
-            "score": float(scores[same[0]]) if same else None,
-            "rank": int((scores > scores[same[0]]).sum()) + 1 if same else None,
-        }
-    return winner
 
 
-def _values(frames: StudyFrames, number: int) -> dict[str, Any]:
+def _reference_winner(units: pd.DataFrame, frames: StudyFrames, reference: Mapping[str, object]) -> ReferenceWinner:
+    same = _same(frames.configurations.loc[units.index], reference)
+    scores = units["score"]
+    return {
+        "hyperparameters": dict(reference),
+        "configuration": int(same[0]) if same else None,
+        "score": float(scores[same[0]]) if same else None,
+        "rank": int(frames.goal.better(scores, scores[same[0]]).sum()) + 1 if same else None,
+    }
+
+
+def _values(frames: StudyFrames, number: int) -> dict[str, object]:
     row = frames.configurations.loc[number]
     return {str(name): plain(value) for name, value in row.items() if not is_missing(value)}
 
 
-def _same(drawn: pd.DataFrame, reference: Mapping[str, Any]) -> list[Any]:
+def _same(drawn: pd.DataFrame, reference: Mapping[str, object]) -> list[Any]:
     """The configurations that agree with every value of the reference."""
     same = pd.Series(set(reference) <= set(drawn.columns), index=drawn.index)
     for name in set(reference) & set(drawn.columns):
@@ -151,20 +170,28 @@ def _same(drawn: pd.DataFrame, reference: Mapping[str, Any]) -> list[Any]:
     return drawn.index[same].tolist()
 
 
-def _sensible(trials: pd.DataFrame, of: Mapping[str, Levels], rates: Mapping[str, Any], arm: str) -> dict[str, Any]:
+def _sensible(
+    trials: pd.DataFrame, of: Mapping[str, Levels], rates: Mapping[str, HyperparameterRates], arm: str, goal: Goal
+) -> SensibleRange:
     """The arm's fractions without its worst value of each hyperparameter.
 
-    The worst has the largest fraction that learned nothing; of equals, with the lowest median score. It is
+    The worst has the largest fraction that learned nothing; of equals, with the worst median score. It is
     chosen by the same trials that are then counted, so the fractions are optimistically biased.
     """
-    removed: dict[str, Any] = {}
+    removed: dict[str, object] = {}
     kept = np.ones(len(trials), dtype=bool)
     for name, own in of.items():
         entries = rates[name]["arms"][arm]
         used = [n for n in range(len(own.labels)) if entries["learned_nothing"][n]["of"]]
         if len(used) < 2:
             continue
-        worst = min(used, key=lambda n: (-entries["learned_nothing"][n]["fraction"], entries["score"][n]["median"]))
+        worst = min(
+            used,
+            key=lambda n: (
+                -known(entries["learned_nothing"][n]["fraction"]),
+                goal.oriented(known(entries["score"][n]["median"])),
+            ),
+        )
         removed[name] = own.labels[worst]
         at_worst = own.of.index[(own.of == worst).fillna(False).astype(bool)]
         kept &= ~trials.index.isin(at_worst)
@@ -172,5 +199,6 @@ def _sensible(trials: pd.DataFrame, of: Mapping[str, Levels], rates: Mapping[str
     return {
         "removed": removed,
         "configurations": left.index.nunique(),
-        **{outcome: _rate(left[outcome]) for outcome in OUTCOMES},
+        "learned_nothing": _rate(left["learned_nothing"]),
+        "good": _rate(left["good"]),
     }

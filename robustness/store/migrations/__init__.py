@@ -13,7 +13,7 @@ from sqlalchemy import Connection, inspect, text
 from robustness.errors import StoreError
 from robustness.store import schema
 
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 """All revisions of the schema, oldest first."""
 
 VERSION_TABLE = "robustness_version"

@@ -34,6 +34,8 @@ FORMAT = 2
 _FOREIGN = "not a model or checkpoint written by robustness"
 _NOT_DECISIVE = ("checkpoint", "stage", "run")
 """Fields of a trial that do not change its numbers."""
+_LATER: Mapping[str, Any] = {"records_start": False, "goal": "maximize", "task_label": "", "own": ()}
+"""Later fields, omitted at their defaults: checkpoints from before they existed still belong to their trials."""
 
 
 class Resumable(Protocol):
@@ -195,7 +197,7 @@ def _is_same_trial(stored: object, trial: Trial) -> bool:
 
 def _identity(values: Mapping[str, Any]) -> str:
     decisive = {name: value for name, value in values.items() if name not in _NOT_DECISIVE}
-    if not decisive.get("records_start"):
-        # Omitted where it is off, so that checkpoints from before this field existed still belong to their trials.
-        decisive.pop("records_start", None)
+    for name, usual in _LATER.items():
+        if not decisive.get(name) or decisive[name] == usual:
+            decisive.pop(name, None)
     return json.dumps(decisive, sort_keys=True, default=str)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from robustness import metrics
 from robustness.errors import CheckpointError
+from robustness.goal import find_goal
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.checkpoints import epochs_of, identity, read_checkpoint, warn
@@ -53,7 +54,7 @@ def finish(run: Run, chosen: Path) -> dict[str, float]:
     device = run.train_set.device
     # The trial itself names the code that built it.
     model = load_model(chosen, trust=True)
-    if model.epoch != _best_epoch(run.epochs, run.trial.metric) or identity(model.trial) != identity(run.trial):
+    if model.epoch != _best_epoch(run.epochs, run.trial) or identity(model.trial) != identity(run.trial):
         raise CheckpointError(f"{chosen}: holds another model than the one that this trial chose")
     ensemble = model.ensemble.to(device)
     noise = evaluation_noise(run.trial, model.epoch, device)
@@ -96,7 +97,7 @@ def _forget_without_model(trial: Trial, chosen: Path) -> None:
         return
     try:
         epochs, _ = read_checkpoint(checkpoint, trial)
-        best = _best_epoch(epochs, trial.metric)
+        best = _best_epoch(epochs, trial)
         if best in (None, len(epochs)):
             return
         model = load_model(chosen, trust=True)
@@ -109,15 +110,16 @@ def _forget_without_model(trial: Trial, chosen: Path) -> None:
     checkpoint.unlink(missing_ok=True)
 
 
-def _best_epoch(epochs: Sequence[EpochResult], metric: str) -> int | None:
-    """The first epoch with the highest metric; pre-training does not count."""
+def _best_epoch(epochs: Sequence[EpochResult], trial: Trial) -> int | None:
+    """The first epoch with the best metric; pre-training does not count."""
     counted = [result for result in epochs if not result.pretraining]
-    return max(counted, key=lambda result: result.measures[metric]).epoch if counted else None
+    goal = find_goal(trial.goal)
+    return max(counted, key=lambda each: goal.oriented(each.measures[trial.metric])).epoch if counted else None
 
 
 def _is_best(run: Run, result: EpochResult) -> bool:
     """Whether an epoch is the best so far and the run still has its weights; ties keep the earlier epoch."""
     if result.pretraining or result.epoch != len(run.epochs):
         return False
-    name = run.trial.metric
-    return all(result.measures[name] > e.measures[name] for e in run.epochs[:-1] if not e.pretraining)
+    name, goal = run.trial.metric, find_goal(run.trial.goal)
+    return all(goal.better(result.measures[name], e.measures[name]) for e in run.epochs[:-1] if not e.pretraining)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -18,6 +19,7 @@ from robustness.errors import (
     unknown_name,
 )
 from robustness.methods import METHODS, find_method, read_method_options
+from robustness.metrics import find_metric
 from robustness.space.space import Space
 from robustness.study.arms import Arm
 from robustness.study.sections import Outcomes
@@ -68,17 +70,21 @@ def _check_pretraining(training: TrainingOptions) -> None:
 
 
 def _check_outcomes(outcomes: Outcomes) -> None:
-    if outcomes.learned_nothing.no_better_than_start is not None and outcomes.metric.startswith("train_"):
+    if outcomes.records_start and outcomes.metric.startswith("train_"):
         raise StudyFileError(
             f"outcomes.learned_nothing.no_better_than_start: needs a metric of the validation set, "
             f"found {outcomes.metric}"
         )
-    for key, value in (
-        ("learned_nothing.below", outcomes.learned_nothing.below),
-        ("good.at_least", outcomes.good.at_least),
-    ):
-        if value is not None and not 0 <= value <= 1:
-            raise StudyFileError(f"outcomes.{key}: must be in [0, 1] like {outcomes.metric}, found {shown(value)}")
+    low, high = find_metric(outcomes.metric).range or (-math.inf, math.inf)
+    interval = f"in [{low:g}, {high:g}]" if math.isfinite(high) else f"at least {low:g}"
+    for section in ("learned_nothing", "good"):
+        thresholds = getattr(outcomes, section)
+        for name in ("below", "above", "at_least", "at_most"):
+            value = getattr(thresholds, name, None)
+            if value is not None and not low <= value <= high:
+                raise StudyFileError(
+                    f"outcomes.{section}.{name}: must be {interval} like {outcomes.metric}, found {shown(value)}"
+                )
 
 
 def _check_task_and_model(study: Study, check_data: bool) -> None:

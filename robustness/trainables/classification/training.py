@@ -16,6 +16,7 @@ from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.posteriors import GaussianPosterior
 from robustness.bnn.precision import forward_precision
 from robustness.errors import Diverged
+from robustness.goal import find_goal
 from robustness.methods import find_method, read_method_options
 from robustness.methods.method import Schedule, Setting
 from robustness.metrics import multiclass_auc, scores
@@ -96,11 +97,12 @@ class Run:
         """Whether all epochs are done or the metric has not improved within the method's patience."""
         if self.trained >= self.options.epochs:
             return True
-        counted = [e.measures.get(self.trial.metric, float("nan")) for e in self.epochs if not e.pretraining]
+        goal, name = find_goal(self.trial.goal), self.trial.metric
+        counted = [e.measures.get(name, float("nan")) for e in self.epochs if not e.pretraining]
         patience = self.schedule.patience
         if patience is None or len(counted) <= patience:
             return False
-        return not max(counted[-patience:]) > max(counted[:-patience])
+        return not goal.better(goal.best(counted[-patience:]), goal.best(counted[:-patience]))
 
     @property
     def trained(self) -> int:

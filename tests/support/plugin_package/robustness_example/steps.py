@@ -15,7 +15,7 @@ def results(study):
 
 
 def sections(analysis):
-    longest = analysis.results["steps"]
+    longest = analysis.part("steps")
     if not longest:
         return
     rows = tuple((arm, f"{value:.3f}") for arm, value in longest.items())

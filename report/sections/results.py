@@ -1,0 +1,84 @@
+"""The type of the whole JSON of a report: each key of docs/report_json.md with the type of its section's results."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from report.records.comparisons import PairedComparison, ScoreComparison
+from report.records.estimates import JudgedOutcome
+from report.records.stopped import Stopped
+from report.sections.budget import BudgetResults
+from report.sections.controls import ControlsResults
+from report.sections.dose import DoseResults
+from report.sections.learning_rule import LearningRuleResults
+from report.sections.left_out import LeftOutResults
+from report.sections.outcomes import ArmResults
+from report.sections.profiles import ProfileResults
+from report.sections.reference import ReferenceResults
+from report.sections.sensitivity.entries import SensitivityResults
+from report.sections.thresholds import ThresholdResults
+from report.sections.variance import VarianceShares
+from report.sections.weighted import WeightedResults
+from robustness.goal import GoalName
+from robustness.sweep.outcomes import Summary
+
+
+class Sampling(TypedDict):
+    """How configurations were drawn."""
+
+    strategy: str
+    configurations: int
+    population: int | None
+    replicates: int
+    pairs: int
+
+
+class Contradictions(TypedDict):
+    """Trials whose result does not follow from their recorded epochs: how many, and the first of them."""
+
+    count: int
+    trials: list[str]
+
+
+class Head(TypedDict):
+    """What the JSON says about the study as a whole."""
+
+    study: str
+    complete: bool
+    metric: str
+    epoch: Summary
+    goal: GoalName
+    primary: JudgedOutcome | None
+    verdict: list[str]
+    sampling: Sampling
+    stopped: Stopped | None
+    contradictions: Contradictions
+
+
+class Results(Head):
+    """All of it; a key that is not required belongs to the studies of one kind.
+
+    Installed packages add keys (`report.sections.installed`), which `Analysis.part` returns.
+    """
+
+    thresholds: ThresholdResults | None
+    arms: dict[str, ArmResults]
+    weighted: WeightedResults | None
+    learning_rule: LearningRuleResults | None
+    paired: list[PairedComparison]
+    reference: ReferenceResults | None
+    profiles: ProfileResults
+    scores: list[ScoreComparison]
+    budget: BudgetResults
+    sensitivity: SensitivityResults
+    variance: dict[str, VarianceShares] | None
+    left_out: LeftOutResults
+    controls: NotRequired[ControlsResults]
+    dose: NotRequired[DoseResults]
+    finals: NotRequired[Any]
+    search: NotRequired[Any]
+    soap_bubble: NotRequired[Any]
+    gradient_noise: NotRequired[Any]
+    continual: NotRequired[Any]
+    regression: NotRequired[Any]
+    turns: NotRequired[Any]
