@@ -25,9 +25,6 @@ from robustness.statistics.means import mean_test
 from robustness.statistics.proportions import Interval
 from robustness.statistics.score_test import score_interval, score_p
 
-TOLERANCE = 1e-9
-"""Weights that sum to less than this sum to zero."""
-
 
 @dataclass(frozen=True)
 class Contrast:
@@ -40,12 +37,6 @@ class Contrast:
     """The number of configurations or, of outcomes, of pairs that it is worth."""
     equivalence: Equivalence | None = None
     """None without a margin."""
-
-
-def sums_to_zero(weights: ArrayLike) -> bool:
-    """Whether weights are those of a contrast: not all zero, with a sum of zero."""
-    each = np.asarray(weights, dtype=float)
-    return bool(np.abs(each).max(initial=0.0) > 0 and abs(each.sum()) <= TOLERANCE * np.abs(each).max())
 
 
 def score_contrast(scores: ArrayLike, weights: ArrayLike, owners: ArrayLike, margin: float | None = None) -> Contrast:

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robustness.statistics import binomial
+from robustness.statistics.clusters import discordance
 from robustness.statistics.means import mean_test, one_sided_p
-from robustness.statistics.paired import discordance
 from robustness.statistics.proportions import Interval
 from robustness.statistics.score_test import score_interval, score_p
 from robustness.statistics.sequential import one_sided_capital

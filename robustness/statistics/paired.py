@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from robustness.statistics.clusters import configuration_means, effective_number
+from robustness.statistics.clusters import configuration_means, discordance
 from robustness.statistics.proportions import Interval
 from robustness.statistics.score_test import score_interval, score_p
 
@@ -77,14 +77,6 @@ def paired_test(first: ArrayLike, second: ArrayLike, owners: ArrayLike) -> Paire
     return PairedTest(
         float(differences.mean()), score_interval(*counts), score_p(*counts), sign_flip(differences), counts[2]
     )
-
-
-def discordance(first: ArrayLike, second: ArrayLike, owners: ArrayLike) -> tuple[float, float, float]:
-    """Return the pairs with the outcome in the first and in the second arm only, and all, of the effective number."""
-    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    only_first, only_second = (float(configuration_means(only, owners).mean()) for only in (a & ~b, b & ~a))
-    n = effective_number(a.astype(float) - b.astype(float), owners)
-    return n * only_first, n * only_second, n
 
 
 def sign_flip(differences: ArrayLike, seed: int = 0) -> float:

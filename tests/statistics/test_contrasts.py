@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from robustness.statistics.contrasts import outcome_contrast, score_contrast, sums_to_zero
+from robustness.statistics.contrasts import outcome_contrast, score_contrast
 from robustness.statistics.paired import paired_test
 
 
@@ -50,9 +50,3 @@ def test_scores_are_tested_on_the_contrast_of_each_configuration() -> None:
     assert contrast.p_value == pytest.approx(stats.ttest_1samp(values, 0.0).pvalue, rel=0.05)
     assert contrast.equivalence is not None
     assert contrast.equivalence.interval.high < 1.0
-
-
-def test_only_weights_that_sum_to_zero_are_a_contrast() -> None:
-    assert sums_to_zero([0.1, 0.1, 0.1, -0.3])
-    assert not sums_to_zero([1.0, -0.5])
-    assert not sums_to_zero([0.0, 0.0])
