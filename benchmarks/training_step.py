@@ -63,7 +63,7 @@ CASES = (
 MEMORY = Case("short", 32, 64, 4, MAX_MEMORY)
 
 
-def start(case: Case, method: str, device: str, validation: int = 8) -> Run:
+def start(case: Case, method: str, device: str, validation: int = 8, precision: str = "float32") -> Run:
     """Start a trial of this project."""
     trial = Trial(
         study="training_step",
@@ -80,14 +80,14 @@ def start(case: Case, method: str, device: str, validation: int = 8) -> Run:
         },
         task={"name": "synthetic_fundus", "image_size": case.size, "train": 64, "validation": validation, "test": 8},
         model={"name": "vgg_small", "base_channels": 16, "depth": case.depth},
-        training={"epochs": 2, "evaluation_samples": case.samples, "device": device},
+        training={"epochs": 2, "evaluation_samples": case.samples, "device": device, "precision": precision},
     )
     return Run.start(trial)
 
 
-def own_step(case: Case, method: str, device: str) -> Callable[[], object]:
+def own_step(case: Case, method: str, device: str, precision: str = "float32") -> Callable[[], object]:
     """Step of this project's training loop for an arm."""
-    run = start(case, method, device)
+    run = start(case, method, device, precision=precision)
     index = torch.arange(case.batch)
     images, labels = run.train_set.batch(index), run.train_set.labels[index.to(device)]
     count = iter(range(10**9))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -23,6 +23,8 @@ from report.judged_study import JudgedStudy
 from report.records.estimates import JudgedOutcome, OutcomeFractions
 from report.sections import own_results, section_results, stands_alone
 from report.sections.results import Head, Results
+from report.sections.tasks import TaskResults
+from report.sections.tasks import sentences as task_sentences
 from report.sections.verdict import verdict
 from report.watched import watched_sentence
 from report.words import metric_words, text
@@ -125,7 +127,9 @@ class Analysis:
 
     def values(self, name: str) -> pd.Series[Any]:
         """The value of a hyperparameter for each row of `trials`."""
-        return self.trials["configuration"].map(self.frames.configurations[name])
+        values = self.trials["configuration"].map(self.frames.configurations[name])
+        owner = self.frames.owners.get(name)
+        return values if owner is None else values.where(self.trials["arm"] == owner)
 
     def hyperparameters_of(self, configuration: int) -> dict[str, object]:
         """The values of a configuration for the hyperparameters that differ."""
@@ -165,6 +169,9 @@ def _results(study: JudgedStudy) -> dict[str, object]:
     sentences = [sentence for entry in own for sentence in entry["sentences"]]
     if not stands_alone(parts):
         sentences += verdict(frames, study.outcome_counts, study.comparisons, study.score_comparisons)
+        tasks = parts.get("tasks")
+        if tasks is not None:
+            sentences += task_sentences(cast(TaskResults, tasks), study)
         if study.sample.watch is not None:
             sentences.append(watched_sentence(frames, study.sample.watch))
     ended = not study.trials["status"].isin(PENDING).any()
@@ -179,6 +186,8 @@ def _results(study: JudgedStudy) -> dict[str, object]:
         "sampling": {
             "strategy": frames.document["sampling"].get("strategy", "random"),
             "configurations": len(frames.configurations),
+            "tasks": frames.tasks,
+            "paired": frames.paired,
             "population": study.sample.population,
             "replicates": frames.replicates,
             "pairs": int(planned.loc[planned["paired"], ["configuration", "replicate"]].drop_duplicates().shape[0]),

@@ -2,8 +2,10 @@
 
 The unit is the configuration. A fraction gets Wilson's interval, a difference of fractions Tango's with the score test
 that it inverts; replicates count as many trials as they are worth (`robustness.statistics.clusters`). A mean difference
-of scores gets Student's interval and test, widened for skewness. Whatever the test, the interval leaves out 0 exactly
-when `p_value` is below 0.05; neither is adjusted for other comparisons.
+of scores gets Student's interval and test, widened for skewness. Over several tasks, fractions are compared by the
+Mantel-Haenszel test, and scores in standard deviations of their task (`robustness.statistics.tasks`). Arms that share
+no configurations are compared as independent samples (`robustness.statistics.independent`). Whatever the test, the
+interval leaves out 0 exactly when `p_value` is below 0.05; neither is adjusted for other comparisons.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.frames import StudyFrames
+from report.frames import TASK_BLOCK, StudyFrames
 from report.judging import OUTCOMES, own_scores
 from report.records.comparisons import Change, Corrected, PairedComparison, PairedTable, ScoreComparison
 from report.records.estimates import ArmCounts, Fraction, FractionsByEpoch, JudgedOutcome, OutcomeFractions, Share
@@ -28,10 +30,13 @@ from robustness.errors import RobustnessError
 from robustness.goal import MAXIMIZE, Goal
 from robustness.space.samplers import SAMPLERS
 from robustness.space.space import read_space
-from robustness.statistics.clusters import effective_number
+from robustness.statistics.clusters import configuration_means, effective_number
+from robustness.statistics.independent import METHOD as WELCH
+from robustness.statistics.independent import fraction_test, permutation_p, score_test
 from robustness.statistics.means import METHOD, mean_test
-from robustness.statistics.paired import Table, paired_test, wilcoxon
+from robustness.statistics.paired import PairedTest, Table, paired_test, sign_flip, wilcoxon
 from robustness.statistics.proportions import NO_OBSERVATIONS, Interval, fraction_interval, wilson
+from robustness.statistics.tasks import Pairs, stratified_test
 from robustness.sweep.outcomes import SUMMARIES, Judge, Summary
 
 
@@ -47,6 +52,10 @@ class Sample:
     """
     watch: Watch | None = None
     """How a sweep with `stop` was watched, which replaces every interval and test below; None without `stop`."""
+    tasks: int = 1
+    """How many tasks there are, which are the strata of a comparison."""
+    paired: bool = True
+    """Whether arms share their configurations; else they are independent samples."""
 
     @staticmethod
     def of(frames: StudyFrames) -> Sample:
@@ -56,11 +65,12 @@ class Sample:
         sampler = SAMPLERS.get(sampling.get("strategy", "random"))
         if sampler is None or sampler.without_replacement:
             try:
-                population = read_space(frames.document["space"], "space").allowed()
+                population = read_space(frames.document["space"], "space").allowed() if not frames.owners else None
             except (RobustnessError, KeyError):
                 # Imported runs come without a search space.
                 population = None
-        return Sample(frames.replicates > 1, population, Watch.of(frames))
+        tasks = max(1, len(frames.tasks))
+        return Sample(frames.replicates * tasks > 1, population, Watch.of(frames), tasks, frames.paired)
 
 
 def side_by_side(judged: pd.DataFrame, values: pd.Series[Any], arms: list[str]) -> pd.DataFrame:
@@ -116,7 +126,11 @@ def compare(
     judged: pd.DataFrame, first: str, second: str, outcome: JudgedOutcome, summary: Summary, sample: Sample
 ) -> Uncorrected[PairedComparison]:
     """The 2 x 2 table of an outcome in two arms, the paired difference with its interval, and the test."""
-    pairs = side_by_side(judged, has_outcome(judged, outcome, summary), [first, second])
+    values = has_outcome(judged, outcome, summary)
+    if not sample.paired:
+        table = independent_table(judged, values, first, second)
+        return paired_comparison((first, second), outcome, summary, table, None)
+    pairs = side_by_side(judged, values, [first, second])
     return paired_comparison((first, second), outcome, summary, *compare_pairs(pairs, sample))
 
 
@@ -142,7 +156,7 @@ def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> tuple[PairedTable, Evi
     values = pairs.to_numpy(dtype=float)
     owners = pairs.index.get_level_values("configuration")
     table = Table.of(values[:, 0] > 0, values[:, 1] > 0)
-    tested = paired_test(values[:, 0] > 0, values[:, 1] > 0, owners) if table.pairs else None
+    tested = _tested(values, pairs, sample) if table.pairs else None
     interval = NO_OBSERVATIONS if tested is None else tested.interval
     sizes = owners.value_counts()
     entry: PairedTable = {
@@ -159,10 +173,63 @@ def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> tuple[PairedTable, Evi
         "high": None if tested is None else interval.high,
         "interval": interval.method,
         "p_value": None if tested is None else tested.p_value,
-        "test": "score",
+        "test": "score" if sample.tasks == 1 else "Mantel-Haenszel",
         "p_exact": None if tested is None else tested.p_exact,
     }
     return (entry, None) if sample.watch is None else sample.watch.by_outcome(entry, pairs)
+
+
+def _tested(values: NDArray[np.float64], pairs: pd.DataFrame, sample: Sample) -> PairedTest:
+    """The test of pairs of zeros and ones; with several tasks, stratified by task."""
+    owners = pairs.index.get_level_values("configuration")
+    if sample.tasks == 1:
+        return paired_test(values[:, 0] > 0, values[:, 1] > 0, owners)
+    found = stratified_test(by_task(pairs))
+    if found is None:
+        raise ValueError("there are no pairs")
+    exact = sign_flip(configuration_means(values[:, 0] - values[:, 1], owners))
+    return PairedTest(found.difference, found.interval, found.p_value, exact, found.effective)
+
+
+def by_task(pairs: pd.DataFrame) -> list[Pairs]:
+    """Pairs [pairs, 2] as those of each task that has any."""
+    places = pairs.index.get_level_values("replicate") // TASK_BLOCK
+    parts = [pairs[places == place] for place in sorted(set(places))]
+    return [
+        Pairs(
+            part.iloc[:, 0].to_numpy(dtype=float),
+            part.iloc[:, 1].to_numpy(dtype=float),
+            part.index.get_level_values("configuration").to_numpy(),
+        )
+        for part in parts
+    ]
+
+
+def independent_table(judged: pd.DataFrame, values: pd.Series[Any], first: str, second: str) -> PairedTable:
+    """The comparison of an outcome, 0 or 1, in two arms that share no configurations."""
+    rows = [judged["paired"] & (judged["arm"] == arm) for arm in (first, second)]
+    a, b = (values[chosen] for chosen in rows)
+    own, other = (judged.loc[chosen, "configuration"] for chosen in rows)
+    tested = fraction_test(a, own, b, other)
+    interval = NO_OBSERVATIONS if tested is None else tested.interval
+    sizes = [each.value_counts() for each in (own, other)]
+    return {
+        "pairs": 0,
+        "configurations": sum(len(each) for each in sizes),
+        "replicates": max((int(each.max()) for each in sizes if len(each)), default=0),
+        "effective": 0.0 if tested is None else sum(tested.effective),
+        "both": None,
+        "only_first": None,
+        "only_second": None,
+        "neither": None,
+        "difference": None if tested is None else tested.difference,
+        "low": None if tested is None else interval.low,
+        "high": None if tested is None else interval.high,
+        "interval": interval.method,
+        "p_value": None if tested is None else tested.p_value,
+        "test": "Newcombe",
+        "p_exact": None,
+    }
 
 
 def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[PairedComparison]:
@@ -198,7 +265,10 @@ def score_comparison(
     goal: Goal = MAXIMIZE,
 ) -> Uncorrected[ScoreComparison]:
     """How often either of two arms scores better on a configuration, and the mean difference with its test."""
-    scores = side_by_side(judged, judged[f"score_{summary}"], [first, second])
+    if not sample.paired:
+        return Uncorrected(independent_scores(judged, first, second, summary, goal))
+    values = judged[f"score_{summary}"]
+    scores = side_by_side(judged, values if sample.tasks == 1 else normalised(judged, values), [first, second])
     pairs = by_configuration(scores).to_numpy(dtype=float)
     differences = pairs[:, 0] - pairs[:, 1]
     tested = mean_test(differences)
@@ -222,8 +292,44 @@ def score_comparison(
     return Uncorrected(entry) if sample.watch is None else Uncorrected(*sample.watch.by_score(entry, scores))
 
 
-def _share(values: NDArray[np.bool_]) -> Share:
-    interval = wilson(float(values.mean()), len(values)) if len(values) else NO_OBSERVATIONS
+def normalised(judged: pd.DataFrame, values: pd.Series[Any]) -> pd.Series[Any]:
+    """Scores in standard deviations of all trials on their task that count, so that tasks can be averaged."""
+    tasks = judged["replicate"] // TASK_BLOCK
+    counted = values.where(judged["counted"]).astype("float64")
+    centre = counted.groupby(tasks).transform("mean")
+    scale = counted.groupby(tasks).transform("std", ddof=1)
+    return (values - centre) / scale.where(scale > 0, 1.0)
+
+
+def independent_scores(judged: pd.DataFrame, first: str, second: str, summary: Summary, goal: Goal) -> ScoreComparison:
+    """The comparison of the mean scores of two arms that share no configurations; a win is of every two of them."""
+    rows = [judged[judged["paired"] & (judged["arm"] == arm)] for arm in (first, second)]
+    a, b = (own.groupby("configuration")[f"score_{summary}"].mean().to_numpy(dtype=float) for own in rows)
+    tested = score_test(a, b)
+    interval = NO_OBSERVATIONS if tested is None else tested.interval
+    ahead = np.sign(goal.oriented(a[:, None] - b[None, :])).ravel()
+    none = Interval.none("not of pairs")
+    return {
+        "arms": [first, second],
+        "epoch": summary,
+        "first_wins": _share(ahead > 0, none),
+        "second_wins": _share(ahead < 0, none),
+        "ties": _share(ahead == 0, none),
+        "mean_difference": None if tested is None else tested.difference,
+        "low": None if tested is None else interval.low,
+        "high": None if tested is None else interval.high,
+        "interval": interval.method,
+        "median_difference": float(np.median(a) - np.median(b)) if len(a) and len(b) else None,
+        "p_value": None if tested is None else tested.p_value,
+        "test": WELCH,
+        "p_wilcoxon": None,
+        "p_permutation": permutation_p(a, b),
+        "p_adjusted": None,
+    }
+
+
+def _share(values: NDArray[np.bool_], stated: Interval | None = None) -> Share:
+    interval = stated or (wilson(float(values.mean()), len(values)) if len(values) else NO_OBSERVATIONS)
     mean, low, high, method = _estimate(values.astype(float), interval)
     return {
         "count": int(values.sum()),

@@ -1,6 +1,7 @@
 """The table of results, one row a trial: the same bytes for the same study, however it was run and resumed.
 
-Columns: configuration, replicate, arm, one for each hyperparameter (`hp_` before a name that is taken), status, epochs,
+Columns: task (in a study with several), configuration, replicate, arm, one for each hyperparameter (`hp_` before a name
+that is taken), status, epochs,
 best, best_epoch, last, last_epoch, outcome_best, outcome_last (explained in `report.frames` and `report.judging`).
 Times, workers, attempts and error texts are left out.
 """
@@ -17,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from report.frames import StudyFrames, is_missing, load_frames
+from report.frames import TASK_BLOCK, StudyFrames, is_missing, load_frames, own_column
 from report.judged_study import JudgedStudy
 from robustness.guards.outputs import GENERATOR
 from robustness.guards.tables import neutral
@@ -31,15 +32,32 @@ _BACK = ["status", "epochs", "best", "best_epoch", "last", "last_epoch", "outcom
 def results_table(frames: StudyFrames, judged: pd.DataFrame | None = None) -> pd.DataFrame:
     """The table of results, sorted by configuration, replicate and the study's order of arms."""
     trials = JudgedStudy.of(frames).trials if judged is None else judged
-    drawn = frames.configurations.rename(columns=lambda name: f"hp_{name}" if name in (*_FRONT, *_BACK) else name)
-    joined = trials[[*_FRONT, *_BACK]].join(drawn, on="configuration")
+    front = ["task", *_FRONT] if frames.tasks else _FRONT
+    shared = frames.configurations.drop(columns=list(frames.owners))
+    drawn = shared.rename(columns=lambda name: f"hp_{name}" if name in (*front, *_BACK) else name)
+    joined = trials[[*front, *_BACK]].join(drawn, on="configuration")
+    joined["replicate"] %= TASK_BLOCK
+    own = _own_values(frames, trials)
+    joined = joined.assign(**own)
     # A trial that has not ended changes between two looks.
     ended = ~joined["status"].isin(PENDING)
     for name in ("epochs", "best", "best_epoch", "last", "last_epoch"):
         joined[name] = joined[name].where(ended, 0 if name == "epochs" else pd.NA)
     joined["status"] = joined["status"].where(ended, "planned")
     joined = joined.astype({"best": "float64", "last": "float64"})
-    return joined[[*_FRONT, *drawn.columns, *_BACK]]
+    return joined[[*front, *drawn.columns, *own, *_BACK]]
+
+
+def _own_values(frames: StudyFrames, trials: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+    """The values of hyperparameters from the spaces of single arms, by name; each arm has its own."""
+    own: dict[str, pd.Series[Any]] = {}
+    for column, arm in frames.owners.items():
+        name = column.removeprefix(own_column(arm, ""))
+        name = f"hp_{name}" if name in ("task", *_FRONT, *_BACK) else name
+        values = trials["configuration"].map(frames.configurations[column]).astype(object)
+        mine = trials["arm"] == arm
+        own[name] = values.where(mine, own[name]) if name in own else values.where(mine)
+    return own
 
 
 def results_csv(study: StudyStore | StudyFrames) -> str:

@@ -14,9 +14,11 @@
 | seconds, attempts, started, ended, worker, device, error | how it ran, which differs from run to run |
 
 `report.judging.judge_trials` adds the outcomes. `configurations` has a row for each configuration, indexed by its
-number, and a column for each hyperparameter (NaN where a configuration has none of that name). `epochs` is the store's
-own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate, epoch, pretraining, seconds,
-and a column for each measure.
+number, and a column for each hyperparameter (NaN where a configuration has none of that name); one from the space of a
+single arm is called `ARM: NAME`. With several tasks, the trials of a configuration on each of them stand beside each
+other like replicates: `replicate` is that of the trial plus `TASK_BLOCK` times the place of its task, and `task` its
+label. `epochs` is the store's own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate,
+epoch, pretraining, seconds, and a column for each measure.
 """
 
 from __future__ import annotations
@@ -32,22 +34,38 @@ from numpy.typing import NDArray
 
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
+from robustness.errors import RobustnessError
 from robustness.goal import Goal, goal_in
+from robustness.space.space import read_space
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
-from robustness.study.arms import compared_arms
+from robustness.study.arms import compared_arms, is_paired
 from robustness.study.registration import REGISTRATION_NOTE, Entry
 from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
 from robustness.trial import SEARCH_BLOCK, TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
+TASK_BLOCK = 10_000
+"""More than the replicates that a configuration can have."""
 _STAGE = ["stage", "search", "run"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
 Stored: TypeAlias = Mapping[str, Any]
 """A JSON object as the store has it, checked when it was written: a study's document, or a note on it."""
-TRIAL_COLUMNS = [*KEY, *_STAGE, "status", "epochs", "best", "best_epoch", "last", "last_epoch", "measured", *_RAN]
+TRIAL_COLUMNS = [
+    *KEY,
+    "task",
+    *_STAGE,
+    "status",
+    "epochs",
+    "best",
+    "best_epoch",
+    "last",
+    "last_epoch",
+    "measured",
+    *_RAN,
+]
 
 
 @dataclass(frozen=True)
@@ -81,6 +99,27 @@ class StudyFrames:
     def arms(self) -> list[str]:
         """The arms' labels, in the study's order."""
         return [str(arm["label"]) for arm in self.document["arms"]]
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """The labels of the tasks in the study's order; empty in a study with a single one."""
+        return [str(task["label"]) for task in self.document.get("tasks") or ()]
+
+    @property
+    def paired(self) -> bool:
+        """Whether the arms share their configurations."""
+        return is_paired(self.document)
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """The arm of each hyperparameter, by its column, that comes from the space of a single arm."""
+        own = {arm["label"]: _names_in(arm["space"]) for arm in self.document["arms"] if arm.get("space")}
+        columns = {own_column(arm, name): arm for arm, names in own.items() for name in names}
+        return {name: columns[name] for name in self.hyperparameters if name in columns}
+
+    def applies(self, hyperparameter: str, arm: str) -> bool:
+        """Whether an arm has this hyperparameter."""
+        return self.owners.get(hyperparameter, arm) == arm
 
     @cached_property
     def compared(self) -> list[tuple[str, str]]:
@@ -143,7 +182,7 @@ class StudyFrames:
         if self.document["sampling"].get("vary"):
             # The others differ from the first in one stream alone: they are no replicates of the whole trial.
             return min(1, len(self.trials))
-        return int(self.trials["replicate"].max()) + 1 if len(self.trials) else 0
+        return int((self.trials["replicate"] % TASK_BLOCK).max()) + 1 if len(self.trials) else 0
 
     @cached_property
     def varied(self) -> list[str]:
@@ -170,9 +209,11 @@ def load_frames(study: StudyStore) -> StudyFrames:
     # Trials first: the epochs of one that had ended by then are all there.
     stored = study.trials()
     epochs = study.epochs()
+    found = contradictions(stored, epochs, document)
+    places = {str(task["label"]): place for place, task in enumerate(document.get("tasks") or ())}
+    stored, epochs = _beside_each_other(stored, places), _beside_each_other(epochs, places).drop(columns="task")
     arms = [str(arm["label"]) for arm in document["arms"]]
     names = [str(name) for name in stored.columns[4 : stored.columns.get_loc("status")]]
-    drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
     frames = StudyFrames(
         name=study.name,
         document=document,
@@ -180,16 +221,57 @@ def load_frames(study: StudyStore) -> StudyFrames:
         untrained=study.note("untrained"),
         registration=study.note(REGISTRATION_NOTE) or (),
         trials=pd.DataFrame(),
-        configurations=drawn[_in_space_order(names, document.get("space"))],
+        configurations=_drawn(stored, _in_space_order(names, document.get("space")), document),
         epochs=_sorted(epochs, arms, ["epoch"]),
-        curves=study.curves() if study.note(CURVES_NOTE) else pd.DataFrame(),
+        curves=_curves(study, places) if study.note(CURVES_NOTE) else pd.DataFrame(),
         stopped=study.note(STOPPED_NOTE) or None,
         watched=_watched(study, document),
         # Only a search has final models; the report of a sweep need not wait for them.
         predictions=study.predictions("test") if document.get("search") else {},
-        contradictions=contradictions(stored, epochs, document),
+        contradictions=found,
     )
     return replace(frames, trials=_sorted(_summarised(stored, frames), arms, []))
+
+
+def own_column(arm: str, name: str) -> str:
+    """The column of a hyperparameter from the space of a single arm."""
+    return f"{arm}: {name}"
+
+
+def _beside_each_other(frame: pd.DataFrame, places: Mapping[str, int]) -> pd.DataFrame:
+    """The frame with trials on different tasks as different replicates."""
+    if not places:
+        return frame
+    later = frame["task"].map(places).fillna(0).astype("int64")
+    return frame.assign(replicate=frame["replicate"].astype("int64") + TASK_BLOCK * later)
+
+
+def _curves(study: StudyStore, places: Mapping[str, int]) -> pd.DataFrame:
+    return _beside_each_other(study.curves(), places).drop(columns="task")
+
+
+def _drawn(stored: pd.DataFrame, names: Sequence[str], document: Mapping[str, Any]) -> pd.DataFrame:
+    """The hyperparameters of each configuration, by its number; those of a single arm in a column that names it."""
+    own = {str(arm["label"]): _names_in(arm["space"]) for arm in document["arms"] if arm.get("space")}
+    apart = set().union(*own.values()) if own else set()
+    drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
+    shared = drawn[[name for name in names if name not in apart]]
+    columns = {
+        own_column(arm, name): rows[name]
+        for arm, own_names in own.items()
+        for rows in [stored[stored["arm"] == arm].drop_duplicates("configuration").set_index("configuration")]
+        for name in names
+        if name in own_names and name in rows
+    }
+    return shared.assign(**columns) if columns else shared
+
+
+def _names_in(space: Mapping[str, Any]) -> set[str]:
+    """The options of a stored space; none if it cannot be read."""
+    try:
+        return read_space(space, "space").options.names()
+    except RobustnessError:
+        return set()
 
 
 def _watched(study: StudyStore, document: Stored) -> Stored | None:
@@ -221,7 +303,9 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     last = last.rename(columns={"value": "last", "epoch": "last_epoch"})
     search = (stored["configuration"] // SEARCH_BLOCK).astype("Int64").where(stored["run"].notna())
     numbered = stored.assign(search=search)
-    joined = numbered[[*KEY, *_STAGE, "status", "metric", *_RAN]].astype({"arm": "str", "configuration": "int64"})
+    joined = numbered[[*KEY, "task", *_STAGE, "status", "metric", *_RAN]].astype(
+        {"arm": "str", "configuration": "int64"}
+    )
     joined = joined.merge(number.reset_index(), on=KEY, how="left")
     joined = joined.merge(best, on=KEY, how="left").merge(last, on=KEY, how="left")
     joined["epochs"] = joined["epochs"].fillna(0).astype("int64")

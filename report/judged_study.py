@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.comparison import Sample, comparisons, outcome_counts, score_comparisons
-from report.frames import StudyFrames
+from report.frames import TASK_BLOCK, StudyFrames
 from report.judging import judge_trials
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import ArmCounts
@@ -43,7 +43,7 @@ class JudgedStudy:
 
         Of a watched sweep, only the finished prefix of its configurations.
         """
-        planned = self.trials.loc[self.trials["replicate"] < self.frames.replicates]
+        planned = self.trials.loc[self.trials["replicate"] % TASK_BLOCK < self.frames.replicates]
         watch = self.sample.watch
         return planned if watch is None else planned.loc[planned["configuration"] < watch.prefix]
 

@@ -11,6 +11,8 @@
 | paired | whether every arm's trial of its configuration and replicate counts; never on replicates of winners alone |
 | reason | why it does not count: its status, or `not_measured`; <NA> if it counts |
 
+Arms that share no configurations have no pairs: there `paired` is `counted`.
+
 The rule is that of `robustness.sweep.outcomes`. A trial that learned nothing and has no score, because it diverged
 or because its metric was never a number, gets the worst: chance where the metric knows it (0.5 for an AUC), else the
 worst in the study.
@@ -25,7 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.frames import KEY, StudyFrames
+from report.frames import KEY, TASK_BLOCK, StudyFrames
 from report.records.estimates import JudgedOutcome
 from robustness.metrics import find_metric
 from robustness.sweep.outcome_arrays import counts, outcomes_of, thresholds_of
@@ -50,7 +52,8 @@ def judge_trials(frames: StudyFrames, judges: Mapping[str, Judge]) -> pd.DataFra
         trials[f"outcome_{summary}"] = pd.array(outcomes, dtype="string")
     reason = trials["status"].where(~trials["status"].isin(COUNTED), "not_measured").astype("string")
     trials["reason"] = reason.mask(counted)
-    trials["paired"] = _paired(trials, frames.arms) & (trials["replicate"] < frames.replicates)
+    planned = trials["replicate"] % TASK_BLOCK < frames.replicates
+    trials["paired"] = (_paired(trials, frames.arms) if frames.paired else counted) & planned
     return trials
 
 

@@ -80,8 +80,9 @@ def methods(analysis: Analysis) -> str:
         )
     sentences.append(
         "The unit of inference is the configuration. Fractions have Wilson's and paired differences of fractions "
-        r"Tango's 95\,\% interval with the score test that it inverts; mean differences of scores have Student's interval, "
-        f"widened for skewness. P-values of several comparisons were corrected by {escaped(frames.correction)}."
+        r"Tango's 95\,\% interval with the score test that it inverts; mean differences of scores have Student's "
+        "interval, widened for skewness. P-values of several comparisons were corrected by "
+        f"{escaped(frames.correction)}."
     )
     equivalence = results["equivalence"]
     if equivalence is not None and equivalence["fraction_margin"] is not None:

@@ -10,7 +10,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robustness import bnn, testing
+    from robustness import bnn, callbacks, testing
+    from robustness.api.importing import from_dataframe
+    from robustness.api.result import Result
+    from robustness.api.spaces import log, uniform
+    from robustness.api.sweep import sweep
     from robustness.errors import Diverged, RobustnessError
     from robustness.methods.method import Method, Setting
     from robustness.store import open_store
@@ -26,6 +30,7 @@ _MODULE_OF = {
     "Diverged": "robustness.errors",
     "EpochResult": "robustness.trial",
     "Method": "robustness.methods.method",
+    "Result": "robustness.api.result",
     "RobustnessError": "robustness.errors",
     "Setting": "robustness.methods.method",
     "Split": "robustness.tasks.data",
@@ -33,17 +38,21 @@ _MODULE_OF = {
     "TaskData": "robustness.tasks.data",
     "Trainable": "robustness.trainables.trainable",
     "Trial": "robustness.trial",
+    "from_dataframe": "robustness.api.importing",
     "load_study": "robustness.study.loading",
+    "log": "robustness.api.spaces",
     "open_store": "robustness.store",
+    "uniform": "robustness.api.spaces",
 }
 
-_PACKAGES = ("bnn", "testing")
-"""Packages that are public as a whole: by what their own `__all__` names."""
+_PACKAGES = ("bnn", "callbacks", "testing", "sweep")
+"""Packages that are public as a whole, by what their own `__all__` names; `sweep` is also the function of that name."""
 
 __all__ = [
     "Diverged",
     "EpochResult",
     "Method",
+    "Result",
     "RobustnessError",
     "Setting",
     "Split",
@@ -53,9 +62,14 @@ __all__ = [
     "Trial",
     "__version__",
     "bnn",
+    "callbacks",
+    "from_dataframe",
     "load_study",
+    "log",
     "open_store",
+    "sweep",
     "testing",
+    "uniform",
 ]
 
 

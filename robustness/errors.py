@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Literal
 
 
 class RobustnessError(Exception):
@@ -56,6 +57,20 @@ class Diverged(Exception):
 
     def __reduce__(self) -> tuple[type[Diverged], tuple[int, int]]:
         return type(self), (self.epoch, self.step)
+
+
+class TrialFailed(RobustnessError):
+    """A program that trains a trial did not succeed; the last line says how, the lines before are its own.
+
+    It is tried again only if the study asks for more attempts: a program that exits with an error does so on purpose.
+    """
+
+    def __init__(self, text: str, status: Literal["failed", "out_of_memory", "timed_out"] = "failed") -> None:
+        super().__init__(text)
+        self.status = status
+
+    def __reduce__(self) -> tuple[type[TrialFailed], tuple[str, str]]:
+        return type(self), (str(self), self.status)
 
 
 def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:

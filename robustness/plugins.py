@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -92,6 +93,33 @@ def load_installed(group: Group, name: str, setting: str) -> Any:
         package = entry.dist.name if entry.dist else entry.module
         problem = f"{type(error).__name__}{_message(error)}"
         raise StudyFileError(f"{setting}: {name!r} of the package {package!r} cannot be loaded: {problem}") from error
+
+
+_functions: dict[str, Mapping[str, Callable[..., object]]] = {}
+
+
+def functions_of(study: str) -> Mapping[str, Callable[..., object]] | None:
+    """Return the functions of this process that train a study's arms, by label; None if it has none."""
+    return _functions.get(study)
+
+
+def provide_functions(study: str, functions: Mapping[str, Callable[..., object]]) -> None:
+    """Let this process train a study's arms with functions that no module has, such as those of a notebook."""
+    _functions[study] = functions
+
+
+@contextmanager
+def functions_provided(study: str, functions: Mapping[str, Callable[..., object]]) -> Iterator[None]:
+    """Provide a study's functions within the block, and then those of before again."""
+    before = _functions.get(study)
+    provide_functions(study, functions)
+    try:
+        yield
+    finally:
+        if before is None:
+            del _functions[study]
+        else:
+            _functions[study] = before
 
 
 def find_trainable(name: str) -> Trainable:

@@ -47,6 +47,10 @@ class Streams:
         text = "/".join(map(str, (self.seed, self.configuration, replicate, *task, purpose, *indices)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
+    def external_seed(self) -> int:
+        """A 31-bit seed for code that seeds its own generators: the same for all arms of a pair."""
+        return self.key("external") >> 32
+
     def torch(self, purpose: Purpose, *indices: int, device: str | torch.device = "cpu") -> torch.Generator:
         """A torch generator at the start of the stream."""
         import torch  # here, so that planning a study does not load torch

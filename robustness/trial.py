@@ -5,7 +5,8 @@ A trainable is a function `trial -> iterator of EpochResult`; see `robustness.tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -23,7 +24,15 @@ Stage: TypeAlias = Literal["sweep", "search", "final"]
 """What a trial belongs to: a sweep, the search of an optimised study, or the final models of its best runs."""
 
 Purpose: TypeAlias = Literal[
-    "initialisation", "data_order", "augmentation", "weight_noise", "radius", "dropout", "evaluation", "diagnostics"
+    "initialisation",
+    "data_order",
+    "augmentation",
+    "weight_noise",
+    "radius",
+    "dropout",
+    "evaluation",
+    "diagnostics",
+    "external",
 ]
 """What a random stream is for (`robustness.streams`)."""
 
@@ -90,6 +99,10 @@ class Trial:
     trainable: str = DEFAULT_TRAINABLE
     checkpoint: str | None = None
     """A file for the trainable's state between epochs; training resumes from it if it exists."""
+    folder: str | None = None
+    """A folder of the trial's own, for a trainable that asks for one; None if it has none."""
+    timeout: float | None = None
+    """Seconds that an attempt may take, set by the executor, which ends the trial if it takes longer."""
     stage: Stage = "sweep"
     run: int | None = None
     """The run of the arm's search, from 0: the trial's own, or the one whose configuration the final model has."""
@@ -107,6 +120,25 @@ class Trial:
     @property
     def key(self) -> TrialKey:
         return TrialKey(self.configuration, self.arm, self.replicate, self.task_label)
+
+    def report(self, epoch: int, **measures: float) -> None:
+        """Record the measures of an epoch, from code that cannot yield them; outside a sweep it does nothing."""
+        if _collectors:
+            _collectors[-1](EpochResult(epoch, measures))
+
+
+_collectors: list[Callable[[EpochResult], None]] = []
+"""Where `Trial.report` goes; a process runs one trial at a time, in whose threads any code may report."""
+
+
+@contextmanager
+def collecting(collector: Callable[[EpochResult], None], fallback: bool = False) -> Iterator[None]:
+    """Send what the running trial reports to the collector within the block; as a `fallback`, if there is no other."""
+    _collectors.insert(0 if fallback else len(_collectors), collector)
+    try:
+        yield
+    finally:
+        _collectors.remove(collector)
 
 
 @dataclass(frozen=True)

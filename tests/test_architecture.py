@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("robustness", "report")
-MOST_LAZY_IMPORTS = 40
+MOST_LAZY_IMPORTS = 41
 
 
 def modules_in(package: str) -> list[str]:

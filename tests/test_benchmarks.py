@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from robustness.trainables.precision import cpu_features
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 TRIES = 3
 
@@ -77,6 +79,46 @@ def test_evaluation_and_image_loading_cost_little_compared_with_the_arithmetic()
     most = {"evaluation": 1.4, "loading": 0.25}
     ratios = lowest(measure, most)
     assert all(ratios[name] <= limit for name, limit in most.items()), ratios
+
+
+def test_the_checks_for_gpus_hold_in_their_dry_run_on_a_cpu(tmp_path: Path) -> None:
+    out = tmp_path / "gpu.json"
+    command = [sys.executable, str(BENCHMARKS / "gpu.py"), "--dry-run", "--seconds", "0.2", "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    found = {check["name"]: check["holds"] for check in json.loads(out.read_text())["checks"]}
+    # How long a step takes is a matter of other tests.
+    wrong = [name for name, holds in found.items() if holds is False and not name.startswith("step:")]
+    assert not wrong, done.stdout
+    skipped = [name for name, holds in found.items() if holds is None and not name.startswith("bfloat16")]
+    assert skipped == ["two trials on one GPU", "two trials on two GPUs"]
+    assert {"out of memory is an outcome", "determinism: mfvi twice"} <= set(found)
+
+
+def test_without_a_gpu_the_script_for_gpus_says_so(tmp_path: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    command = [sys.executable, str(BENCHMARKS / "gpu.py"), "--out", str(tmp_path / "gpu.json")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--dry-run" in done.stderr
+
+
+def test_bfloat16_speeds_up_a_step_where_the_processor_has_it() -> None:
+    import measuring
+    import training_step
+
+    if not cpu_features():
+        pytest.skip("this processor does not compute in bfloat16")
+    case = training_step.Case("short", 32, 64, 1, 1.15)
+
+    def measure() -> dict[str, float]:
+        candidates = {p: training_step.own_step(case, "mfvi", "cpu", precision=p) for p in ("float32", "bfloat16")}
+        times = measuring.medians(candidates, 3.0)
+        return {"bfloat16 / float32": times["bfloat16"] / times["float32"]}
+
+    # The target is 1 / 1.6.
+    ratios = lowest(measure, {"bfloat16 / float32": 0.85})
+    assert ratios["bfloat16 / float32"] <= 0.85, ratios
 
 
 def test_results_say_whether_targets_were_met(tmp_path: Path) -> None:

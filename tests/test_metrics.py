@@ -174,7 +174,8 @@ def test_a_search_optimises_validation_metrics_by_unique_names() -> None:
 @pytest.mark.parametrize(("name", "label"), [("mean_reward", "mean reward"), ("test_auc", "test AUC")])
 def test_nothing_is_assumed_about_a_users_own_metric(name: str, label: str) -> None:
     assert metrics.find_metric(name) == metrics.Metric(name, label)
-    assert metrics.find_metric(name).range is metrics.find_metric(name).chance is None
+    assert metrics.find_metric(name).range is None
+    assert metrics.find_metric(name).chance is None
 
 
 def test_labels_of_registered_metrics_follow_the_rule_for_unregistered_ones() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 from report.records.estimates import Difference, Ends, JudgedOutcome, Replicates, Share
 from robustness.sweep.outcomes import Summary
 
@@ -28,14 +30,17 @@ class Change(Corrected, Difference):
 
 
 class PairedTable(TestedDifference, Replicates):
-    """The 2 x 2 table of an outcome in two arms, the paired difference, and its tests."""
+    """The 2 x 2 table of an outcome in two arms, the paired difference, and its tests.
+
+    Arms that share no configurations have no table: their fractions are compared as independent ones.
+    """
 
     pairs: int
     effective: float
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
+    both: int | None
+    only_first: int | None
+    only_second: int | None
+    neither: int | None
     p_exact: float | None
 
 
@@ -58,3 +63,5 @@ class ScoreComparison(Corrected):
     mean_difference: float | None
     median_difference: float | None
     p_wilcoxon: float | None
+    p_permutation: NotRequired[float | None]
+    """Of arms that share no configurations, in place of Wilcoxon's test of pairs."""

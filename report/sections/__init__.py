@@ -27,6 +27,7 @@ from report.document import Section
 from report.judged_study import JudgedStudy
 from report.sections import (
     against,
+    all_runs,
     best_of,
     budget,
     continual,
@@ -53,6 +54,7 @@ from report.sections import (
     sensitivity,
     soap_bubble,
     spread,
+    tasks,
     thresholds,
     thumbnails,
     timeline,
@@ -84,6 +86,8 @@ SECTIONS: tuple[Topic, ...] = (
     Topic(Group.FRACTIONS, weighted.sections, "weighted", weighted.results),
     Topic(Group.FRACTIONS, learning_rule.sections, "learning_rule", learning_rule.results),
     Topic(Group.FRACTIONS, paired_tests.sections, "paired", paired_tests.results),
+    Topic(Group.FRACTIONS, tasks.sections, "tasks", tasks.results),
+    Topic(Group.FRACTIONS, all_runs.sections, "all_runs", all_runs.results),
     Topic(Group.FRACTIONS, against.sections),
     Topic(Group.FRACTIONS, equivalence.sections, "equivalence", equivalence.results),
     Topic(Group.FRACTIONS, interactions.sections, "interactions", interactions.results),

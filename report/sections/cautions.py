@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from report.records.estimates import known
 from report.sections import own_results
+from report.sections.all_runs import disagreement
 from report.sections.learning_rule import within_error_sentence
 from report.sections.verdict import decided
 from report.watched import OUT_OF_ORDER
@@ -35,6 +36,7 @@ def cautions(analysis: Analysis) -> list[str]:
         *_contradictory(analysis),
         *_incomplete(analysis),
         *_few(analysis),
+        *disagreement(analysis),
         *(_threshold(analysis) if thresholds else ()),
         *_rule_by_chance(analysis),
         *_left_out(analysis),
@@ -77,8 +79,14 @@ def _few(analysis: Analysis) -> Iterator[str]:
         yield "The study has one arm, so there is nothing to compare it with."
     elif configurations == 0:
         yield "No pair is complete: there is no configuration for which every arm has a result."
+    if not analysis.frames.paired and len(analysis.arms.names) > 1:
+        yield (
+            "Each arm draws from its own space, so nothing is paired: a difference may be due to the spaces as much "
+            "as to the methods."
+        )
     if 0 < configurations < FEW_PAIRS:
-        noun = "configuration" if len(analysis.arms.names) == 1 else "paired configuration"
+        alone = len(analysis.arms.names) == 1 or not analysis.frames.paired
+        noun = "configuration" if alone else "paired configuration"
         yield (
             f"Only {plural(configurations, noun)}: intervals are wide, and a difference "
             f"that matters may not show below about {FEW_PAIRS}."

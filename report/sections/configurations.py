@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from report.frames import TASK_BLOCK
 from report.sections.search.trial_table import search_caption, search_rows
 from report.words import DASH, OUTCOME_WORDS, minus, number, score, spaced, text
 
@@ -39,7 +40,7 @@ def configuration_table(analysis: Analysis) -> ConfigurationTable:
         reading += f"; the first {MOST_ROWS} are in this table and all in the CSV." if count > MOST_ROWS else "."
         return ConfigurationTable(heads, lines, search_caption(analysis), reading)
     trials = analysis.trials
-    repeated = bool((trials["replicate"] > 0).any())
+    repeated, tasks = bool((trials["replicate"] % TASK_BLOCK > 0).any()), analysis.frames.tasks
     keys = ["configuration", "replicate"]
     index = trials[keys].drop_duplicates().sort_values(keys)
     shown = index.head(MOST_ROWS)
@@ -53,13 +54,15 @@ def configuration_table(analysis: Analysis) -> ConfigurationTable:
     rows = []
     for configuration, replicate in zip(shown["configuration"].tolist(), shown["replicate"].tolist(), strict=True):
         own = [by_key.get((configuration, replicate, arm)) for arm in names]
-        cells = [str(configuration), *([str(replicate)] if repeated else []), *drawn[configuration]]
+        task = [text(tasks[replicate // TASK_BLOCK], 40)] if tasks else []
+        cells = [*task, str(configuration), *([str(replicate % TASK_BLOCK)] if repeated else [])]
+        cells += drawn[configuration]
         cells += [part for each in own for part in _cell(each)]
         if len(names) == 2:
             first, second = (math.nan if each is None else float(each.score) for each in own)
             cells.append(DASH if math.isnan(second - first) else minus(score(second - first)))
         rows.append(tuple(cells))
-    columns = ["configuration", *(["replicate"] if repeated else [])]
+    columns = [*(["task"] if tasks else []), "configuration", *(["replicate"] if repeated else [])]
     columns += [text(name, 40) for name in analysis.hyperparameters]
     columns += [part for arm in names for part in (text(arm, 40), f"{text(arm, 40)} outcome")]
     if len(names) == 2:

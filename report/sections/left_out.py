@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 MOST_ERRORS = 5
+LONGEST_ERROR = 300
 
 
 class ErrorCount(TypedDict):
@@ -97,7 +98,7 @@ def results(study: JudgedStudy) -> LeftOutResults:
         "errors": [{"text": str(error), "trials": int(n)} for error, n in errors.head(MOST_ERRORS).items()],
         "matters": [
             would_it_matter(judged, first, second, frames.primary, frames.rule, study.sample)
-            for first, second in (frames.compared if frames.has_thresholds else ())
+            for first, second in (frames.compared if frames.has_thresholds and frames.paired else ())
         ],
     }
 
@@ -197,7 +198,12 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     reading = f"{total} of {len(analysis.trials)} trials did not run to their end: {by_kind}."
     columns = ("Arm", *(spaced(status) for status in counts.columns))
     yield Section(
-        "left-out", "What did not finish", reading, tuple(pictures), Numbers(columns, rows), _matters(analysis)
+        "left-out",
+        "What did not finish",
+        reading,
+        tuple(pictures),
+        Numbers(columns, rows),
+        (*_matters(analysis), *_errors(analysis)),
     )
 
 
@@ -213,6 +219,22 @@ def _matters(analysis: Analysis) -> tuple[str, ...]:
                 f"{arms}: {stays} the {lost['trials']} trials without a result, as failures, as successes, or for one "
                 "arm and against the other, would change the verdict."
             )
+    return tuple(notes)
+
+
+def _errors(analysis: Analysis) -> tuple[str, ...]:
+    """The most frequent errors by their last lines, which say what happened, each with a trial that had it."""
+    trials = analysis.trials
+    ended = trials[trials["status"].isin(KINDS) & trials["error"].notna()]
+    lines = ended["error"].str.strip().str.rpartition("\n")[2].str.slice(0, LONGEST_ERROR)
+    notes = []
+    counts = lines.value_counts(sort=False).sort_values(ascending=False, kind="stable")
+    for line, count in counts.head(MOST_ERRORS).items():
+        first = ended.loc[lines == line].iloc[0]
+        replicate = f"/{first['replicate']}" if first["replicate"] else ""
+        key = f"{first['configuration']}/{text(first['arm'], 60)}{replicate}"
+        more = f" and {count - 1} more" if count > 1 else ""
+        notes.append(f"{spaced(first['status'])}, trial {key}{more}: {text(line, LONGEST_ERROR)}")
     return tuple(notes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from report.comparison import second_minus_first
 from report.document import Numbers, Section
@@ -26,6 +26,10 @@ from robustness.errors import plural
 if TYPE_CHECKING:
     from report.analysis import Analysis
 
+COUNTS: tuple[Literal["only_first", "only_second", "both", "neither"], ...] = (
+    *("only_first", "only_second"),
+    *("both", "neither"),
+)
 COLUMNS = (
     "Arms",
     "Outcome",
@@ -65,10 +69,14 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         f"{capitalised(analysis.frames.correction)} is over the {plural(family, 'comparison')} of one outcome at one "
         "epoch.",
         "Counts are of pairs of trials"
-        + ("; differences are means over configurations." if analysis.study.sample.replicated else "."),
+        + ("; differences are means over configurations." if analysis.study.sample.replicated else ".")
+        if analysis.frames.paired
+        else "The arms share no configurations, so trials are not paired: fractions are compared as independent ones.",
     )
     numbers = Numbers((*COLUMNS, analysis.frames.corrected), tuple(_row(entry) for entry in tested))
-    yield Section("tests", "Paired tests", reading, (), numbers, notes)
+    yield Section(
+        "tests", "Paired tests" if analysis.frames.paired else "Tests without pairs", reading, (), numbers, notes
+    )
 
 
 def _row(entry: PairedComparison) -> tuple[str, ...]:
@@ -76,7 +84,7 @@ def _row(entry: PairedComparison) -> tuple[str, ...]:
     return (
         " and ".join(text(arm, 60) for arm in entry["arms"]),
         OUTCOME_WORDS[entry["outcome"]],
-        *map(str, (entry["only_first"], entry["only_second"], entry["both"], entry["neither"])),
+        *(DASH if entry[key] is None else str(entry[key]) for key in COUNTS),
         _points(change),
         p_number(entry["p_value"]),
         p_number(entry["p_adjusted"]),

@@ -31,7 +31,7 @@ def results(study: JudgedStudy) -> list[ScoreComparison]:
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """A scatter for every two arms, with the identity line; none without a complete pair of two arms."""
-    if analysis.pairs.empty or len(analysis.arms.names) < 2:
+    if analysis.pairs.empty or len(analysis.arms.names) < 2 or not analysis.frames.paired:
         return
     scores = analysis.pairs.pivot_table(index=["configuration", "replicate"], columns="arm", values="score")
     pictures, rows, thinned = [], [], False

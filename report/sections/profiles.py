@@ -78,7 +78,7 @@ def results(study: JudgedStudy) -> ProfileResults:
             low, high = band.low.tolist(), band.high.tolist()
             arms[arm] = {"fraction": band.middle.tolist(), "low": low, "high": high, **_area(areas(study, arm))}
     differences: list[ProfileDifference] = []
-    for first, second in study.frames.compared:
+    for first, second in study.frames.compared if study.frames.paired else ():
         pairs = side_by_side(study.planned, study.planned[f"score_{study.frames.rule}"], [first, second])
         if pairs.empty:
             continue

@@ -7,6 +7,7 @@ from typing import Any, NotRequired, TypedDict
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
+from report.sections.all_runs import AllRuns
 from report.sections.best_of import BestOfResults
 from report.sections.budget import BudgetResults
 from report.sections.controls import ControlsResults
@@ -22,6 +23,7 @@ from report.sections.registration import RegistrationResults
 from report.sections.seeds import ArmSeeds
 from report.sections.sensitivity.entries import SensitivityResults
 from report.sections.spread import SpreadResults
+from report.sections.tasks import TaskResults
 from report.sections.thresholds import ThresholdResults
 from report.sections.variance import VarianceShares
 from report.sections.weighted import WeightedResults
@@ -35,6 +37,8 @@ class Sampling(TypedDict):
     strategy: str
     configurations: int
     population: int | None
+    tasks: list[str]
+    paired: bool
     replicates: int
     pairs: int
 
@@ -72,6 +76,8 @@ class Results(Head):
     weighted: WeightedResults | None
     learning_rule: LearningRuleResults | None
     paired: list[PairedComparison]
+    tasks: TaskResults | None
+    all_runs: AllRuns | None
     reference: ReferenceResults | None
     profiles: ProfileResults
     scores: list[ScoreComparison]

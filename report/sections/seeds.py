@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
 from report.records.estimates import Ends
 from report.words import bracketed, exact_percent, spaced, text
-from robustness.statistics.variance_shares import Share, hyperparameter_share, stream_shares
+from robustness.statistics.variance_shares import Share, crossed_shares, hyperparameter_share, stream_shares
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -25,10 +27,11 @@ class VarianceShare(Ends):
 
 
 class ArmSeeds(TypedDict):
-    """The share of the hyperparameters and, of what is left, that of each stream that was varied alone."""
+    """Shares of the variance and, of the seed's, the share of each stream that was varied alone."""
 
     configurations: int
-    hyperparameters: VarianceShare | None
+    shares: dict[str, VarianceShare]
+    """Of `hyperparameters` and, in a study with tasks, of the `task`, its `interaction` with them and the `seed`."""
     streams: dict[str, VarianceShare]
     largest: str | None
     """The stream whose interval lies above those of all others."""
@@ -50,16 +53,31 @@ def results(study: JudgedStudy) -> dict[str, ArmSeeds] | None:
                 stream_shares(_by_stream(table, sampling["vary"], int(sampling["replicates"]))) if len(table) else {}
             )
             groups = list(table.to_numpy(dtype=float))
-        share = hyperparameter_share(groups)
-        if share is None and not streams:
+        shares = _shares(study, arm, groups)
+        if not shares and not streams:
             continue
         arms[arm] = {
             "configurations": len(groups),
-            "hyperparameters": None if share is None else _entry(share),
+            "shares": {name: _entry(each) for name, each in shares.items()},
             "streams": {name: _entry(each) for name, each in streams.items()},
             "largest": _largest(streams),
         }
     return arms or None
+
+
+def _shares(study: JudgedStudy, arm: str, groups: list[NDArray[np.float64]]) -> dict[str, Share]:
+    """The shares of an arm; none where nothing can be told apart."""
+    tasks = len(study.frames.tasks)
+    if tasks < 2:
+        share = hyperparameter_share(groups)
+        return {} if share is None else {"hyperparameters": share}
+    own = study.planned[(study.planned["arm"] == arm) & study.planned["counted"]]
+    wide = own.set_index(["configuration", "replicate"])[f"score_{study.frames.rule}"].unstack("replicate")  # noqa: PD010
+    complete = wide.sort_index(axis=1).dropna().to_numpy(dtype=float)
+    if len(complete) < 2 or complete.shape[1] % tasks:
+        return {}
+    found = crossed_shares(complete.reshape(len(complete), tasks, -1))
+    return {} if any(math.isnan(share.value) for share in found.values()) else found
 
 
 def _scores(study: JudgedStudy, arm: str) -> pd.DataFrame:
@@ -69,7 +87,7 @@ def _scores(study: JudgedStudy, arm: str) -> pd.DataFrame:
     return wide.dropna().astype(float)
 
 
-def _by_stream(table: pd.DataFrame, vary: list[str], replicates: int) -> dict[str, np.ndarray]:
+def _by_stream(table: pd.DataFrame, vary: list[str], replicates: int) -> dict[str, NDArray[np.float64]]:
     """Scores [configurations, replicates] of each stream; the first column is the trial that they share."""
     values = table.to_numpy(dtype=float)
     each = replicates - 1
@@ -103,22 +121,21 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         return
     rows, clauses = [], []
     for arm, entry in found.items():
-        own = entry["hyperparameters"]
-        if own is not None:
-            rows.append((text(arm, 60), "hyperparameters, of all", _cell(own)))
+        rows += [(text(arm, 60), f"{spaced(name)}, of all", _cell(each)) for name, each in entry["shares"].items()]
         rows += [
             (text(arm, 60), f"{spaced(name)}, of the seed", _cell(each)) for name, each in entry["streams"].items()
         ]
         if entry["streams"]:
             largest = entry["largest"]
             clauses.append(f"{text(arm, 60)}: {'undecided' if largest is None else spaced(largest)}")
-        elif own is not None:
-            clauses.append(f"{text(arm, 60)}: {_cell(own)} hyperparameters")
+        else:
+            listed = ", ".join(f"{spaced(name)} {_cell(each)}" for name, each in entry["shares"].items())
+            clauses.append(f"{text(arm, 60)}: {listed}")
     streams = any(entry["streams"] for entry in found.values())
     reading = (
         f"The random stream that matters most, each varied alone: {'; '.join(clauses)}."
         if streams
-        else f"Share of the variance of scores, the rest being the seed's: {'; '.join(clauses)}."
+        else f"Shares of the variance of scores: {'; '.join(clauses)}."
     )
     notes = (
         "Each stream was varied alone around the first replicate, with the others held, so their shares do not include "

@@ -138,7 +138,8 @@ def _dependence(study: JudgedStudy) -> list[Dependence]:
     own = judge.good if frames.primary == "good" else judge.nothing
     thresholds = sorted({*np.linspace(*study.score_range, CHOICES).tolist(), own})
     trials = _at_common_threshold(study)
-    scores = {arms: score_pairs(trials, *arms, frames.rule, frames.goal) for arms in frames.compared}
+    compared = frames.compared if frames.paired else []
+    scores = {arms: score_pairs(trials, *arms, frames.rule, frames.goal) for arms in compared}
     scores = {arms: pairs for arms, pairs in scores.items() if not pairs.empty}
     tried: dict[tuple[str, str], list[TriedThreshold]] = {arms: [] for arms in scores}
     for threshold in thresholds:

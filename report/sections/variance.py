@@ -24,6 +24,9 @@ class VarianceShares(TypedDict):
 
 def results(study: JudgedStudy) -> dict[str, VarianceShares] | None:
     """For each arm the variance between configurations and between seeds; None without replicates."""
+    if study.frames.tasks:
+        # With several tasks, `tasks` has the variance between them, too.
+        return None
     parts = {arm: variance_parts(study.paired_scores(arm)) for arm in study.frames.arms}
     arms: dict[str, VarianceShares] = {
         arm: {"hyperparameters": part.hyperparameters, "seed": part.seed, "share": part.share}

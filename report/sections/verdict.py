@@ -101,9 +101,10 @@ def verdict(
             f"{frames.arms[0]} {DID[frames.primary]} in {share(only[frames.primary])}; "
             "there is no other arm to compare it with."
         ]
-    tested = [entry for entry in main if entry["pairs"]]
+    tested = [entry for entry in main if entry["p_value"] is not None]
     if not tested:
-        return ["No pair is complete yet, so the arms cannot be compared."]
+        missing = "No pair is complete yet" if frames.paired else "Not every arm has a result yet"
+        return [f"{missing}, so the arms cannot be compared."]
     if len(main) == 1:
         return _two_arms(tested[0], arms, frames.primary)
     sentences = _differences([entry for entry in tested if decided(entry)], frames.primary)
@@ -111,7 +112,7 @@ def verdict(
     shares = {arm: arms[arm][frames.primary] for arm in frames.arms if arms[arm]["paired"]}
     fractions = ", ".join(f"{arm} {percent(known(entry['fraction']))} %" for arm, entry in shares.items())
     largest = max(shares.values(), key=lambda entry: entry["of"])
-    over = units(largest, largest["of"], "paired configuration")
+    over = units(largest, largest["of"], "paired configuration" if frames.paired else "unpaired configuration")
     first = f"Share of {over} that {DID[frames.primary].replace('was', 'were')}: {fractions}."
     after = f"after {frames.correction} over {len(tested)} comparisons"
     if not sentences:
@@ -124,7 +125,10 @@ def verdict(
 def _two_arms(entry: PairedComparison, arms: Mapping[str, ArmCounts], outcome: JudgedOutcome) -> list[str]:
     shares = _shares({arm: arms[arm][outcome] for arm in entry["arms"]}, outcome) + "."
     better = decided(entry)
-    over = units(entry, entry["pairs"]) if replicated(entry) else plural(entry["pairs"], "pair")
+    if entry["pairs"]:
+        over = units(entry, entry["pairs"]) if replicated(entry) else plural(entry["pairs"], "pair")
+    else:
+        over = " and ".join(str(arms[arm]["configurations"]) for arm in entry["arms"]) + " configurations, not paired"
     test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {over}"
     points = f"{_points(entry)} ({_ends(entry)}; {test})" if has_interval(entry) else f"{_points(entry)} ({test})"
     if better is None:

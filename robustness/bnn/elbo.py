@@ -11,7 +11,6 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from robustness.bnn.network import Draws, Network
-from robustness.bnn.precision import forward_precision
 
 
 @dataclass(frozen=True)
@@ -30,34 +29,28 @@ def nll(logits: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, 1), labels.repeat(samples))
 
 
-def nll_of_draws(
-    network: Network, draws: Draws, images: Tensor, labels: Tensor, mixed_precision: bool = False
-) -> tuple[Tensor, Tensor]:
+def nll_of_draws(network: Network, draws: Draws, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """Return the NLL of a batch and the detached logits [samples, batch, classes].
 
-    Several draws are passed forward and backward one at a time, so that only the activations of one are in memory; the
-    result carries the accumulated gradient.
+    The forward pass is in the dtype of the images, everything else in that of the draws. bfloat16 has the range of
+    float32, so gradients need no scaling. Several draws are passed forward and backward one at a time, so that only the
+    activations of one are in memory; the result carries the accumulated gradient.
     """
     joined = draws.joined
     if draws.samples == 1 or joined is None or not joined.requires_grad:
-        logits = _logits(network, images, draws, mixed_precision)
+        logits = network.logits(images, draws).float()
         return nll(logits, labels), logits.detach()
     all_logits, values, gradient = [], [], torch.empty_like(joined)
     for sample in range(draws.samples):
         row = joined[sample : sample + 1].detach().requires_grad_()
         single = replace(draws, weights=torch.split(row, [each.shape[1] for each in draws.weights], dim=1), joined=row)
-        logits = _logits(network, images, single, mixed_precision)
+        logits = network.logits(images, single).float()
         value = nll(logits, labels) / draws.samples
         gradient[sample] = torch.autograd.grad(value, row)[0][0]
         values.append(value.detach())
         all_logits.append(logits.detach())
     value = _WithGradient.apply(joined, torch.stack(values).sum(), gradient)  # type: ignore[no-untyped-call]
     return value, torch.cat(all_logits)
-
-
-def _logits(network: Network, images: Tensor, draws: Draws, mixed_precision: bool) -> Tensor:
-    with forward_precision(images.device, mixed_precision):
-        return network.logits(images, draws).float()
 
 
 class _WithGradient(torch.autograd.Function):

@@ -130,10 +130,10 @@ class _Draw(torch.autograd.Function):
                 centred = mu if prior[0] is None else mu - prior[0]
                 squares.append(torch.dot(centred, by_mu) + torch.dot(sigma, by_sigma))
             torch.addcmul(mu, sigma, z, out=w)
-        entropy = torch.stack(logs).sum() + joint.standard_entropy
+        entropy = _sum(logs) + joint.standard_entropy
         cross_entropy = torch.zeros_like(entropy)
         if joint.prior is not None:
-            cross_entropy = 0.5 * joint.prior.shared_precision * torch.stack(squares).sum() + joint.prior.constant
+            cross_entropy = 0.5 * joint.prior.shared_precision * _sum(squares) + joint.prior.constant
         ctx.joint = joint
         ctx.save_for_backward(standard, scale, slope, mean)
         return weights, cross_entropy, entropy
@@ -169,9 +169,15 @@ def _chunks(*vectors: Tensor | None) -> Iterator[tuple[Any, ...]]:
     """Corresponding chunks of vectors [..., D]; a missing vector stays None, and on a GPU there is a single chunk."""
     size = next(vector.shape[-1] for vector in vectors if vector is not None)
     longest = CHUNK if vectors[0].device.type == "cpu" else size  # type: ignore[union-attr]
+    if size <= longest:
+        return iter([vectors])
     count = -(-size // longest)
     missing = (None,) * count
     return zip(*(missing if each is None else torch.split(each, longest, dim=-1) for each in vectors), strict=True)
+
+
+def _sum(scalars: Sequence[Tensor]) -> Tensor:
+    return scalars[0] if len(scalars) == 1 else torch.stack(list(scalars)).sum()
 
 
 def _softplus(rho: Tensor, value: Tensor, slope: Tensor) -> None:

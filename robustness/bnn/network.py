@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -91,6 +91,16 @@ class Draws:
     def samples(self) -> int:
         return len(self.weights[0])
 
+    def to(self, dtype: torch.dtype) -> Draws:
+        """The same draws for a forward pass in `dtype`; jointly drawn layers are converted by a single operation."""
+        if self.weights[0].dtype == dtype:
+            return self
+        if self.joined is None:
+            return replace(self, weights=tuple(each.to(dtype) for each in self.weights))
+        joined = self.joined.to(dtype)
+        sizes = [each.shape[1] for each in self.weights]
+        return replace(self, weights=torch.split(joined, sizes, dim=1), joined=joined)
+
 
 class Network(nn.Module):
     """A network with a given blueprint; `means` and `sample` draw its weights, `logits` applies them."""
@@ -161,12 +171,17 @@ class Network(nn.Module):
         if not self.variational:
             return self._draws(self._all_means().expand(samples, -1), dropout)
         joint = self._joint()
-        drawn = joint.draw(samples, noise, self._all_means(), self._all_rhos())
+        mean, rho = self._all_parameters()
+        drawn = joint.draw(samples, noise, mean, rho)
         cross_entropy = None if joint.prior is None else drawn.cross_entropy
         return self._draws(drawn.weights, dropout, drawn.entropy, cross_entropy)
 
     def logits(self, images: Tensor, draws: Draws, head: int = 0) -> Tensor:
-        """Logits [samples, batch, classes] of images [batch, channels, height, width] or vectors [batch, features]."""
+        """Logits [samples, batch, classes] of images [batch, channels, height, width] or vectors [batch, features].
+
+        Layers compute in the dtype of the images.
+        """
+        draws = draws.to(images.dtype)
         x: list[Tensor] = [images]
         layers = iter(zip(self._layers(), self._parts(draws), strict=True))
         for place, step in enumerate(self.blueprint):
@@ -211,9 +226,13 @@ class Network(nn.Module):
         """Means of all layers, [D]."""
         return self._vectors[0].value if self._joined() else torch.cat([each.mean for each in self.posteriors()])
 
-    def _all_rhos(self) -> Tensor:
-        """Rhos of all layers, [D]."""
-        return self._vectors[1].value if self._joined() else torch.cat([each.rho for each in self.posteriors()])  # type: ignore[misc]
+    def _all_parameters(self) -> tuple[Tensor, Tensor]:
+        """Means and rhos of all layers, each [D]."""
+        if self._joined():
+            return self._vectors[0].value, self._vectors[1].value
+        posteriors = self.posteriors()
+        rhos: list[Tensor] = [each.rho for each in posteriors if isinstance(each, GaussianPosterior)]
+        return torch.cat([each.mean for each in posteriors]), torch.cat(rhos)
 
     def _joint(self) -> Joint:
         """All layers jointly, rebuilt when a prior is replaced or the network moves to another device."""

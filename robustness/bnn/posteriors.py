@@ -108,7 +108,7 @@ class GaussianPosterior(Posterior):
         """eps, [samples, D], written to `out` if that is not None."""
         generator = noise.generator("weight_noise", layer)
         if out is not None and out.dtype == torch.float32 and out.device.type == "cpu":
-            for row in out:
+            for row in out if samples > 1 else (out,):
                 row.normal_(generator=generator)
             return out
         eps = torch.randn(samples, self.size, generator=generator, device=self.mean.device)

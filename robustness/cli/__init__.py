@@ -46,6 +46,7 @@ COMMANDS = {
         "classify images with a final model and flag uncertain ones for review", declare.add_predict_arguments
     ),
     "import": Command("import runs made elsewhere, from CSV files", declare.add_import_arguments),
+    "merge": Command("put the shards of a study together in one store", declare.add_merge_arguments),
     "schema": Command("print the JSON schema of study files, for editors", declare.add_schema_arguments),
     "doctor": Command("check this machine: packages, devices, memory and store", declare.add_doctor_arguments),
 }

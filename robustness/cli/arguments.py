@@ -28,6 +28,12 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also rerun trials that failed, timed out or ran out of memory, discarding their stored results",
     )
+    parser.add_argument(
+        "--shard",
+        metavar="K/N",
+        help="run only the K-th of N fixed parts, such as 3/20, into a store of its own (default: shard-K-of-N.db); "
+        "`robustness merge` puts them together",
+    )
 
 
 def add_optimize_arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,34 +150,97 @@ def add_predict_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="[ARM=]RUNS.csv",
-        help="CSV file with one row per run; prefix it with ARM= if it has no column for the arm",
+    parser.epilog = (
+        "A source is a CSV, parquet or JSON file with one row for each run or each epoch, another store of robustness, "
+        "optuna:URL (sqlite:///FILE or a journal file), ray:FOLDER, mlflow:FOLDER or mlflow:sqlite:///FILE, "
+        "wandb:FILE.csv, or tensorboard:FOLDER. Write ARM=SOURCE or ARM@TASK=SOURCE if all of its runs are of one arm."
     )
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="where the runs are; see below")
     parser.add_argument("--study", required=True, metavar="NAME", help="name of the study in the store")
     _add_store(parser)
-    parser.add_argument(
-        "--good", required=True, type=float, metavar="X", help="a run with a metric of at least X is good"
+    parser.add_argument("--dry-run", action="store_true", help="say what was understood, and store nothing")
+    parser.add_argument("--replace", action="store_true", help="replace an imported study of that name")
+    judging = parser.add_argument_group("judging")
+    judging.add_argument("--metric", metavar="NAME", help="the measure to judge by (default: metric or value)")
+    judging.add_argument(
+        "--goal", choices=("maximize", "minimize"), help="direction of the metric, where the source does not state it"
     )
-    parser.add_argument(
-        "--learned-nothing",
-        required=True,
-        type=float,
-        metavar="X",
-        help="a run with a metric below X learned nothing",
+    judging.add_argument(
+        "--judged",
+        choices=("best", "last"),
+        help="the epoch that judges a run (default: best; for Optuna last, its objective)",
     )
-    parser.add_argument("--arm", metavar="COLUMN", help="column of the arm (default: arm or method)")
-    parser.add_argument("--metric", metavar="COLUMN", help="column of the metric (default: metric or value)")
-    parser.add_argument(
-        "--replicate", metavar="COLUMN", help="column of the replicate (default: repeated runs are numbered)"
+    judging.add_argument("--good", type=float, metavar="X", help="a run with a metric of X or better is good")
+    judging.add_argument(
+        "--learned-nothing", type=float, metavar="X", help="a run with a metric worse than X learned nothing"
     )
-    parser.add_argument(
+    columns = parser.add_argument_group("columns")
+    columns.add_argument("--arm", metavar="COLUMN", help="column or parameter of the arm (default: arm or method)")
+    columns.add_argument("--task", metavar="COLUMN", help="column of the task (default: task)")
+    columns.add_argument("--seed", metavar="COLUMN", help="column of the seed (default: seed or replicate)")
+    columns.add_argument("--epoch", metavar="COLUMN", help="column of the epoch, if a row is an epoch")
+    columns.add_argument("--run", metavar="COLUMN", help="column that tells runs apart, if a row is an epoch")
+    columns.add_argument(
         "--hyperparameters",
         metavar="A,B,...",
-        help="columns of the hyperparameters (default: params_*, or all other columns)",
+        help="columns of the hyperparameters (default: params_*, config.* and the like, or all other columns)",
     )
+    columns.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="COLUMN=VALUE,...",
+        help="import only rows with one of these values (repeatable)",
+    )
+    columns.add_argument("--ignore", metavar="A,B,...", help="columns that mean nothing here")
+    columns.add_argument(
+        "--names", metavar="PATTERN", help="read file or folder names as columns, such as '{task}_{arm}.csv'"
+    )
+    columns.add_argument(
+        "--digits",
+        type=int,
+        default=6,
+        metavar="N",
+        help="numbers equal to N significant digits are equal (default: 6)",
+    )
+    runs = parser.add_argument_group("runs without a result")
+    runs.add_argument(
+        "--missing",
+        choices=("diverged", "left-out", "absent-is-diverged"),
+        help="runs that are empty, NaN or crashed (and, for a grid, absent): count them as diverged, or leave them out",
+    )
+    runs.add_argument(
+        "--pruned",
+        choices=("left-out", "last-value"),
+        help="runs that were stopped early: leave out, or judge as they are",
+    )
+    runs.add_argument(
+        "--proposed",
+        choices=("independently", "adaptively"),
+        help="whether configurations were drawn independently (grid, random) or proposed by earlier results",
+    )
+    trackers = parser.add_argument_group("parts of a source")
+    trackers.add_argument(
+        "--source-study",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="study of an Optuna database, each an arm (repeatable; default: all), or of another store",
+    )
+    trackers.add_argument("--experiment", metavar="NAME", help="experiment of an MLflow store")
+
+
+def add_merge_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "stores", nargs="+", metavar="STORE", help="store of a shard: the path of a file, such as shard-*.db, or a URL"
+    )
+    parser.add_argument(
+        "--into",
+        required=True,
+        metavar="STORE",
+        help="store to write, which does not hold the study yet: a path or a URL",
+    )
+    _add_quiet(parser)
 
 
 def add_schema_arguments(parser: argparse.ArgumentParser) -> None:

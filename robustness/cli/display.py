@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
@@ -16,33 +14,25 @@ from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
+from robustness.api.progress_lines import ProgressLines
 from robustness.execution.protocol import Ending, Started
 from robustness.guards.printable import escaped, printable
 from robustness.optimize.progress import SearchProgress
-from robustness.sweep.outcomes import Outcome
 from robustness.sweep.progress import Progress, SweepProgress
-from robustness.trial import NO_RESULT, EpochResult, Status, TrialKey
+from robustness.trial import NO_RESULT, EpochResult, TrialKey
 
-LINE_EVERY = 10.0
-"""Seconds between two plain lines."""
 MOST_ROWS = 16
 """Further running trials are counted, not listed."""
 FILE_WIDTH = 160
 """The width of tables that are not printed to a terminal."""
 
 
-class Display:
-    """Shows the progress of a running sweep, as a live block in a terminal and as plain lines elsewhere.
-
-    It is a `SweepWatcher` and a context manager.
-    """
+class Display(ProgressLines):
+    """Shows the progress of a running sweep, as a live block in a terminal and as plain lines elsewhere."""
 
     def __init__(self, progress: SweepProgress, quiet: bool = False, stream: TextIO | None = None) -> None:
-        self.progress = progress
-        self._stream = stream or sys.stderr
-        self._quiet = quiet
+        super().__init__(progress, quiet, stream)
         self._live: Live | None = None
-        self._last_line = -LINE_EVERY
 
     def __enter__(self) -> Display:
         if not self._quiet and self._stream.isatty():
@@ -60,31 +50,12 @@ class Display:
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        self._print_line(always=True)
-
-    def planned(self, keys: Sequence[TrialKey]) -> None:
-        self.progress.planned(keys)
-
-    def started(self, key: TrialKey, where: Started) -> None:  # noqa: ARG002 - the store keeps the worker
-        self.progress.started(key)
-        self._print_line()
-
-    def epoch(self, key: TrialKey, result: EpochResult) -> None:
-        self.progress.epoch(key, result)
-        self._print_line()
-
-    def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None:
-        self.progress.ended(key, status, outcome, seconds)
-        self._print_line()
+        super().__exit__(kind, error, traceback)
 
     def _print_line(self, always: bool = False) -> None:
-        """Print a plain line unless the last one is recent or a live block refreshes itself."""
-        now = time.monotonic()
-        if self._quiet or (self._live is not None and not always):
-            return
-        if always or now - self._last_line >= LINE_EVERY:
-            self._last_line = now
-            tell(self.progress.line(), self._stream)
+        """Print a plain line where no live block refreshes itself."""
+        if self._live is None or always:
+            super()._print_line(always)
 
 
 class Printer:
@@ -146,12 +117,6 @@ def _running_table(progress: Progress) -> Iterator[RenderableType]:
     yield table
     if len(progress.running) > MOST_ROWS:
         yield Text(f"and {len(progress.running) - MOST_ROWS} more")
-
-
-def tell(line: str, stream: TextIO | None = None) -> None:
-    """Print a line of progress to stderr; a stream that is closed or full does not end what is running."""
-    with suppress(OSError, ValueError):
-        print(printable(line), file=stream or sys.stderr, flush=True)
 
 
 def print_table(table: Table) -> None:

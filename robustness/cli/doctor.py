@@ -16,6 +16,7 @@ from robustness.cli import DONE, INCOMPLETE
 from robustness.errors import StoreError, plural
 from robustness.execution.authentication import MODE, has_token, is_open_to_others
 from robustness.guards.printable import printable
+from robustness.trainables.precision import cpu_features, has_bfloat16
 
 PACKAGES = ("torch", "ray", "optuna", "sqlalchemy", "pandas", "numpy", "scipy", "seaborn", "pydantic", "psycopg")
 OPTIONAL = {"psycopg": "needed for a PostgreSQL store: pip install 'robustness-study[postgres]'"}
@@ -54,6 +55,8 @@ def machine() -> Iterator[Finding]:
     yield Finding("python", version, "ok" if sys.version_info >= (3, 11) else "problem")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     yield Finding("CPU", f"{cores} cores, {platform.machine()}, {platform.system()}")
+    features = ", ".join(cpu_features())
+    yield Finding("bfloat16", f"{features}: `precision: auto` uses it" if features else "not on this CPU: float32 only")
     free = shutil.disk_usage(".").free / 2**30
     yield Finding("disk", f"{free:.1f} GiB free in this folder", "ok" if free > 1 else "problem")
 
@@ -79,7 +82,8 @@ def devices() -> Iterator[Finding]:
         yield Finding("devices", "no GPU: trials run on CPU cores, one thread each", "note")
     for index in range(torch.cuda.device_count()):
         properties = torch.cuda.get_device_properties(index)
-        yield Finding(f"cuda:{index}", f"{properties.name}, {properties.total_memory / 2**30:.1f} GiB")
+        bfloat16 = ", bfloat16" if has_bfloat16(gpu=True) else ""
+        yield Finding(f"cuda:{index}", f"{properties.name}, {properties.total_memory / 2**30:.1f} GiB{bfloat16}")
 
 
 def shared_memory() -> Iterator[Finding]:

@@ -1,43 +1,98 @@
-"""`robustness import RUNS.csv --study NAME`: store runs made elsewhere, so that they can be reported and compared."""
+"""`robustness import SOURCE --study NAME`: store runs made elsewhere, so that they can be reported and compared."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
-from pathlib import Path
 
 from robustness.cli import DONE
 from robustness.cli.interruption import store_option
-from robustness.errors import plural
-from robustness.guards.limits import is_file
+from robustness.errors import RobustnessError, plural
 from robustness.guards.printable import printable
-from robustness.importing.csv_runs import Columns, read_runs
-from robustness.importing.imported_study import ImportedStudy
+from robustness.importing.files import is_database
+from robustness.importing.frame import Import, make_import
+from robustness.importing.options import ImportOptions
+from robustness.importing.own_stores import copy_studies
+from robustness.importing.sources import SourceOptions, read_source
+from robustness.importing.summary import summary_lines
 from robustness.store import open_store
 from robustness.study.arms import check_label
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the files and store their runs."""
+    """Read the sources, say what was understood, and store their runs."""
     check_label(arguments.study, "--study")
-    names = arguments.hyperparameters
-    columns = Columns(arguments.arm, arguments.metric, arguments.replicate, None if names is None else names.split(","))
-    files = [_file(text) for text in arguments.files]
-    metric, runs = read_runs(files, columns)
-    study = ImportedStudy.of(arguments.study, metric, runs, arguments.learned_nothing, arguments.good)
+    sources = SourceOptions(arguments.source_study, arguments.experiment, arguments.names)
+    if len(arguments.sources) == 1 and is_database(arguments.sources[0]):
+        return _copy(arguments, sources)
+    tables = [table for text in arguments.sources for table in read_source(text, sources)]
+    found = make_import(arguments.study, tables, _options(arguments))
+    for line in summary_lines(found):
+        print(printable_line(line))
+    if arguments.dry_run:
+        return DONE
     with open_store(arguments.store) as store:
-        study.save(store)
-    configurations = len({trial.configuration for trial in study.trials})
-    line = (
-        f"imported {plural(len(study.runs), 'run')} of {plural(len(study.arms), 'arm')} "
-        f"({', '.join(study.arms)}) in {plural(configurations, 'configuration')}"
+        found.study.save(store, arguments.replace)
+    print(printable(_done(found)))
+    print(
+        printable(f"write the report with: robustness report {shlex.quote(arguments.study)}{store_option(arguments)}")
     )
-    print(printable(line))
-    print(printable(f"write the report with: robustness report {shlex.quote(study.name)}{store_option(arguments)}"))
     return DONE
 
 
-def _file(text: str) -> tuple[str | None, Path]:
-    """`mfvi=runs.csv` as arm and file, unless there is a file of that whole name."""
-    label, equals, path = text.partition("=")
-    return (label, Path(path)) if equals and not is_file(Path(text)) else (None, Path(text))
+def printable_line(line: str) -> str:
+    """A line of the summary, with the spaces after its first word kept."""
+    return f"{line[:17]}{printable(line[17:])}"
+
+
+def _options(arguments: argparse.Namespace) -> ImportOptions:
+    return ImportOptions(
+        arm=arguments.arm,
+        metric=arguments.metric,
+        goal=arguments.goal,
+        hyperparameters=_names(arguments.hyperparameters),
+        seed=arguments.seed,
+        epoch=arguments.epoch,
+        task=arguments.task,
+        run=arguments.run,
+        ignore=_names(arguments.ignore) or (),
+        only=dict(_only(text) for text in arguments.only),
+        missing=arguments.missing,
+        pruned=arguments.pruned,
+        proposed=arguments.proposed,
+        digits=arguments.digits,
+        judged=arguments.judged,
+        good=arguments.good,
+        learned_nothing=arguments.learned_nothing,
+    )
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _only(text: str) -> tuple[str, list[str]]:
+    column, equals, values = text.partition("=")
+    if not equals or not column or not values:
+        raise RobustnessError(f"--only: must be COLUMN=VALUE,..., found {text!r}")
+    return column, [value.strip() for value in values.split(",")]
+
+
+def _done(found: Import) -> str:
+    runs = found.runs
+    return (
+        f"imported {plural(len(runs.frame), 'run')} of {plural(len(runs.arms), 'arm')} ({', '.join(runs.arms[:12])}) "
+        f"in {plural(len(runs.configurations), 'configuration')}"
+    )
+
+
+def _copy(arguments: argparse.Namespace, sources: SourceOptions) -> int:
+    """Copy a study of another robustness store as it is."""
+    if len(sources.studies) > 1:
+        raise RobustnessError("--source-study: one study of another store is copied at a time")
+    wanted = sources.studies[0] if sources.studies else None
+    line = copy_studies(
+        arguments.sources[0], wanted, arguments.study, arguments.store, arguments.replace, arguments.dry_run
+    )
+    print(printable(line))
+    return DONE

@@ -65,6 +65,8 @@ def resume_line(arguments: argparse.Namespace) -> str:
         words += ["--ray-address", arguments.ray_address]
     for trial in getattr(arguments, "only", []):
         words += ["--only", trial]
+    if getattr(arguments, "shard", None):
+        words += ["--shard", arguments.shard]
     words += [f"--{name.replace('_', '-')}" for name in REPEATED_FLAGS if getattr(arguments, name, False)]
     return shlex.join(words)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 
 from robustness.cli.interruption import Interruption, interruptible
-from robustness.cli.running import check_start, make_executor, run_study
+from robustness.cli.running import machines_of, print_warning, run_study
 from robustness.cli.search_display import FinalLines, SearchLines, print_results
 from robustness.errors import StudyFileError
 from robustness.execution.protocol import StartInterrupted
@@ -20,6 +20,7 @@ from robustness.store import open_store
 from robustness.store.study_store import StudyStore
 from robustness.study.loading import load_study
 from robustness.study.study import Study
+from robustness.sweep.settling import settled
 from robustness.sweep.sweep import terms_of
 
 
@@ -28,8 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     study = load_study(arguments.study, arguments.set)
     if study.search is None:
         raise StudyFileError(f"{arguments.study}: has no `search` section; run it with `robustness sweep`, or add one")
-    check_start(arguments, study)
+    machines_of(arguments).check(study)
     with interruptible() as interruption, open_store(arguments.store) as store:
+        study = settled(study, store, here=not arguments.ray_address)
         registered = store.register(study, NOTHING)
         with registered.lock():
             starts = warm_starts(study, registered, store)
@@ -54,7 +56,7 @@ def _optimize(
     """Run each search and its final models; returns True, since only an interruption leaves any of them out."""
     # Proposals should build on all earlier runs, so they are made only when a worker is free.
     workers = _slots(study) if arguments.ray_address is None else None
-    executor = make_executor(arguments, workers)
+    executor = machines_of(arguments).executor(print_warning, workers)
     finals = study.finals is not None and not arguments.search_only
     # One Ray serves all searches and final models; it is not started if there is nothing left to run.
     session = (

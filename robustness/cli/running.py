@@ -1,24 +1,21 @@
-"""What `sweep` and `optimize` share: their executor, and how they end."""
+"""What `sweep` and `optimize` share: where they run, and how they end."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from robustness.api.machines import Machines
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED, print_error
 from robustness.cli.interruption import Interruption, resume_line, store_option
 from robustness.cli.process import only_our_lines
 from robustness.errors import RobustnessError, StoreError, TakenOverError, plural
-from robustness.execution.authentication import refuse_open_mode
-from robustness.execution.inline import InlineExecutor
-from robustness.execution.protocol import ExecutionLost, Executor, Share
-from robustness.execution.resources import check_machine
+from robustness.execution.protocol import ExecutionLost
 from robustness.guards.printable import printable
 from robustness.store.study_store import StudyStore
-from robustness.study.study import Study
 from robustness.trial import NO_RESULT, PENDING, Status
 
 if TYPE_CHECKING:
@@ -27,26 +24,9 @@ if TYPE_CHECKING:
 DID: dict[Status, str] = {"failed": "failed", "timed_out": "timed out", "out_of_memory": "ran out of memory"}
 
 
-def check_start(arguments: argparse.Namespace, study: Study) -> None:
-    """Raise, before anything is written, if trials could not run on this machine, or only with doors open to others."""
-    if arguments.ray_address:
-        return
-    resources = study.resources
-    gpu = 0.0 if resources.gpu == "auto" else resources.gpu
-    if arguments.inline:
-        check_machine(Share(cpu=0.0, gpu=gpu))
-    else:
-        refuse_open_mode()
-        check_machine(Share(resources.cpu, gpu, resources.memory or 0.0))
-
-
-def make_executor(arguments: argparse.Namespace, workers: int | None = None) -> Executor:
-    """The executor that the arguments ask for; `workers` is the default of --workers."""
-    if arguments.inline:
-        return InlineExecutor()
-    from robustness.execution.tune import TuneExecutor  # Ray: --inline does without it
-
-    return TuneExecutor(arguments.workers or workers, arguments.ray_address, warn=_print_warning)
+def machines_of(arguments: argparse.Namespace) -> Machines:
+    """Where the arguments ask for trials to run."""
+    return Machines(arguments.workers, arguments.ray_address, arguments.inline)
 
 
 def run_study(
@@ -75,10 +55,10 @@ def run_study(
             return INCOMPLETE
         print(f"cut short; resume with: {resume_line(arguments)}", file=sys.stderr)
         if isinstance(error, ExecutionLost):
-            _plan_again(store)
+            store.plan_again()
         return INCOMPLETE
     if interruption():
-        _plan_again(store)
+        store.plan_again()
     counts = store.counts()
     if interruption():
         unfinished = plural(sum(counts.get(status, 0) for status in PENDING), "trial")
@@ -97,20 +77,15 @@ def run_study(
     return DONE if complete and reported and not failed else INCOMPLETE
 
 
-def _plan_again(store: StudyStore) -> None:
-    """Reset the trials that were running to planned: none of them runs any more."""
-    running: Status = "running"
-    with suppress(StoreError):
-        store.reopen([running])
-
-
-def _print_warning(line: str) -> None:
+def print_warning(line: str) -> None:
     print(f"warning: {line}", file=sys.stderr, flush=True)
 
 
 def _report(arguments: argparse.Namespace, store: StudyStore, print_results: Callable[[Analysis], None] | None) -> bool:
     """Analyse the study once, print its results and write its page; returns whether that succeeded."""
-    if print_results is None and arguments.no_report:
+    # A shard's results are reported with those of the others.
+    no_page = arguments.no_report or getattr(arguments, "shard", None) is not None
+    if print_results is None and no_page:
         return True
     # pandas and matplotlib: not needed while trials run.
     from report.analysis import analyse
@@ -119,7 +94,7 @@ def _report(arguments: argparse.Namespace, store: StudyStore, print_results: Cal
     analysis = analyse(store)
     if print_results is not None:
         print_results(analysis)
-    if not arguments.no_report:
+    if not no_page:
         try:
             path = write_page(analysis)
         except RobustnessError as error:

@@ -8,7 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from robustness.cli.display import print_table, tell, value_text
+from robustness.api.progress_lines import tell
+from robustness.cli.display import print_table, value_text
 from robustness.execution.protocol import Started
 from robustness.guards.printable import printable
 from robustness.optimize.final_models import winners

@@ -5,28 +5,24 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
+from robustness.api.sweeping import Listener, register, run_sweep
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED
 from robustness.cli.display import Display, Printer
 from robustness.cli.interruption import Interruption, interruptible
-from robustness.cli.running import check_start, make_executor, run_study
+from robustness.cli.running import machines_of, print_warning, run_study
 from robustness.errors import StudyFileError, plural
 from robustness.execution.inline import InlineExecutor
-from robustness.execution.protocol import Executor, StartInterrupted
 from robustness.guards.printable import printable
 from robustness.store import open_store
 from robustness.store.study_store import StudyStore
 from robustness.study.loading import load_study
 from robustness.study.study import Study
-from robustness.sweep.outcomes import UNTRAINED_NOTE
 from robustness.sweep.plan import Plan, make_plan
-from robustness.sweep.progress import SweepProgress
+from robustness.sweep.shards import Shard, check_shard, read_shard
 from robustness.sweep.stopping import STOPPED_NOTE
-from robustness.sweep.sweep import read_keys, sweep, terms_of
-from robustness.sweep.untrained import covers, untrained_note
-from robustness.sweep.winners import plan_winners
+from robustness.sweep.sweep import read_keys, terms_of
 from robustness.trial import NO_RESULT, TrialKey
 
 if TYPE_CHECKING:
@@ -41,14 +37,22 @@ STOPPED = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Sweep a study; the exit code says whether it is complete."""
+    shard = None if arguments.shard is None else read_shard(arguments.shard)
+    if shard is not None and arguments.only:
+        raise StudyFileError("--shard: cannot be combined with --only, which names single trials")
     study = load_study(arguments.study, arguments.set)
     if study.search is not None:
         raise StudyFileError(f"{arguments.study}: has a `search` section; run it with `robustness optimize`")
-    check_start(arguments, study)
+    machines_of(arguments).check(study)
     plan = make_plan(study)
     only = read_keys(arguments.only, plan)
+    if shard is not None:
+        check_shard(shard, study, plan)
+        if arguments.store is None:
+            # Jobs of an array would all write to the same default store.
+            arguments.store = f"sqlite:///shard-{shard.number}-of-{shard.of}.db"
     with interruptible() as interruption, open_store(arguments.store) as store:
-        registered = store.register(study, plan)
+        study, plan, registered = register(study, plan, store, machines_of(arguments))
         if only and arguments.inline:
             ended = set(only) - set(registered.pending())
             if ended:
@@ -60,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments,
                 registered,
                 interruption,
-                lambda: _sweep(study, plan, registered, arguments, only, interruption),
-                None if arguments.quiet else _print_headline,
+                lambda: _sweep(study, plan, registered, arguments, only, shard, interruption),
+                None if arguments.quiet or shard is not None else _print_headline,
             )
 
 
@@ -85,52 +89,25 @@ def _sweep(
     store: StudyStore,
     arguments: argparse.Namespace,
     only: Sequence[TrialKey],
+    shard: Shard | None,
     interruption: Interruption,
 ) -> bool:
     """Run pending trials; returns whether all that were asked for have ended."""
-    if not only:
-        # A sweep that was killed after the last trial of its plan has yet to choose its winners.
-        plan_winners(study.winners, plan, store)
-    executor = make_executor(arguments)
-    # Ray is not started if there is nothing left to run.
-    session = executor.session(plan.trials[0], terms_of(study)) if store.pending() else nullcontext()
-    with suppress(StartInterrupted), session:
-        if not only:
-            # It concerns the whole study, and takes longer than a trial or two.
-            _set_baseline(study, plan, store, executor, interruption, arguments.quiet)
-        with Display(SweepProgress.of(store), arguments.quiet) as display:
-            result = sweep(study, plan, store, executor, display, interruption, only)
-        if result.stopped is not None:
-            print(f"stopped early: {STOPPED[result.stopped]}", file=sys.stderr)
-        return result.left == 0 or result.stopped is not None or bool(only)
-    return False
-
-
-def _set_baseline(
-    study: Study, plan: Plan, store: StudyStore, executor: Executor, interruption: Interruption, quiet: bool
-) -> None:
-    """Measure the baseline of `learned_nothing`, once, unless the study file sets a threshold."""
-    nothing, thresholded = study.outcomes.learned_nothing, study.outcomes.good
-    known = store.note(UNTRAINED_NOTE)
-    if nothing is None or thresholded is None or nothing.level is None or (known is not None and covers(known, plan)):
-        return
-    guessing = nothing.no_better_than_guessing is not None
-    if not quiet:
-        print("scoring untrained networks and guesses as the baseline of learned_nothing", file=sys.stderr, flush=True)
-    note = untrained_note(study, plan, executor, interruption)
-    if note is None:
-        return
-    store.save_note(UNTRAINED_NOTE, note)
-    good = thresholded.limit
-    highest = max([note["threshold"], *(cell["value"] for cell in note.get("by_cell", {}).values())])
-    if nothing.no_better_than_start is None and highest >= good:
-        hint = f"; with no_better_than_guessing it would be {note['permutation']['point']:.3f}"
-        print(
-            f"warning: the threshold of learned_nothing, {highest:.3f}, is not below that of good, {good:g}"
-            + ("" if guessing else hint),
-            file=sys.stderr,
-            flush=True,
-        )
+    listener = Listener(
+        watch=lambda progress: Display(progress, arguments.quiet),
+        say=lambda line: None if arguments.quiet else print(line, file=sys.stderr, flush=True),
+        warn=print_warning,
+        stop=interruption,
+    )
+    executor = machines_of(arguments).executor(print_warning)
+    result = run_sweep(study, plan, store, executor, listener, only, shard)
+    if result is None:
+        return False
+    if result.stopped is not None:
+        print(f"stopped early: {STOPPED[result.stopped]}", file=sys.stderr)
+    if shard is not None and not result.left and not arguments.quiet:
+        print(printable(f"shard {shard} of {study.name} is done; when all are: robustness merge STORE... --into FILE"))
+    return result.left == 0 or result.stopped is not None or bool(only)
 
 
 def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption: Interruption) -> int:

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from robustness.errors import Diverged, RobustnessError
+from robustness.errors import Diverged, RobustnessError, TrialFailed
 from robustness.execution.isolation import Isolation, seed_global_generators
 from robustness.execution.protocol import Ending, never
 from robustness.execution.results import LARGEST, BadResult, ResultChecker, described
-from robustness.execution.wording import error_line, error_text, one_line
+from robustness.execution.wording import error_line, error_text, one_line, own_lines
 from robustness.plugins import find_trainable
-from robustness.trial import EpochResult, Trial
+from robustness.trial import EpochResult, Trial, collecting
 
 if TYPE_CHECKING:
     from robustness.trainables.trainable import Trainable
@@ -52,7 +52,7 @@ def attempt(
     training = _Training(trial, timeout, interrupted)
     try:
         while True:
-            with isolation.of_trial():
+            with isolation.of_trial(), collecting(_refuse_report, fallback=True):
                 event = training.next()
             if isinstance(event, Ending):
                 break
@@ -98,7 +98,7 @@ class _Training:
 
     def _next(self) -> EpochResult | Ending:
         if self._results is None:
-            self._results = _started(self._trial)
+            self._results = _started(replace(self._trial, timeout=self._timeout))
         try:
             result = self._checker.check(next(self._results))
         except StopIteration:
@@ -141,6 +141,12 @@ class _Training:
 
     def _seconds(self) -> float:
         return time.perf_counter() - self._start
+
+
+def _refuse_report(_result: EpochResult) -> None:
+    raise RobustnessError(
+        "trial.report is for functions that yield nothing and are passed to robustness.sweep; others yield EpochResults"
+    )
 
 
 def _started(trial: Trial) -> Iterator[Any]:
@@ -190,6 +196,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 def _ending_of(error: BaseException, seconds: float) -> Ending:
     if isinstance(error, Diverged):
         return Ending("diverged", error_line(error).removeprefix(f"{type(error).__name__}: "), seconds)
+    if isinstance(error, TrialFailed):
+        return Ending(error.status, own_lines(str(error)), seconds, retry_if_asked=error.status == "failed")
     if isinstance(error, BadResult):
         return Ending("failed", one_line(str(error)), seconds)
     if is_out_of_memory(error):

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import chain
 from types import FrameType
 
 from robustness.execution.attempts import (
@@ -20,18 +21,25 @@ from robustness.execution.attempts import (
     timed_out,
     use_threads,
 )
-from robustness.execution.protocol import Ending, Observer, Started, Terms, never
+from robustness.execution.protocol import Ending, Observer, Started, Terms, may_retry, never
 from robustness.trial import EpochResult, Trial
+
+_GRACE = 0.25
+"""Seconds after the timeout in which a trial can still end itself, with more to say about it."""
 
 
 class InlineExecutor:
     """Runs every trial in this process, so `pdb` and `print` work."""
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
+        first = next(trials, None)
+        if first is None:
+            return
         # Exclude existing objects from the collection after each trial, which could take longer than the trial itself.
+        # The first trial comes before: with it, the plan of a large study has been indexed.
         gc.freeze()
         try:
-            self._run_all(trials, observer, terms, stop)
+            self._run_all(chain([first], trials), observer, terms, stop)
         finally:
             gc.unfreeze()
 
@@ -53,6 +61,9 @@ class InlineExecutor:
                 gc.collect()
             if stop():
                 return
+
+    def check(self, study: str) -> None:
+        """Do nothing: functions of this process are here."""
 
     def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()
@@ -85,7 +96,7 @@ class InlineExecutor:
                     ending = event
             if ending is None:
                 return False
-            if not ending.retry or number == terms.max_attempts:
+            if not may_retry(ending, number, terms):
                 observer.ended(trial.key, ending)
                 return True
         return True
@@ -102,7 +113,7 @@ def _with_alarm(
     events = attempt(trial, timeout, interrupted)
     while True:
         try:
-            with _alarm(timeout - (time.perf_counter() - start)):
+            with _alarm(timeout + _GRACE - (time.perf_counter() - start)):
                 event = next(events)
         except StopIteration:
             return

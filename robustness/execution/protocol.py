@@ -43,6 +43,8 @@ class Terms:
     share: Callable[[Trial], Share] = one_core
     max_attempts: int = 3
     """Maximum attempts at a trial that crashes or raises; out of memory, timeout and divergence are never retried."""
+    retries_failures: bool = False
+    """Whether the user asked for several attempts, so that a program that exits with an error is tried again, too."""
     trial_timeout: float | None = None
     """The longest that one attempt may take, in seconds."""
 
@@ -66,8 +68,16 @@ class Ending:
     seconds: float = 0.0
     retry: bool = False
     """The attempt crashed or raised, and another may succeed."""
+    retry_if_asked: bool = False
+    """A program exited with an error: another attempt only where `Terms.retries_failures`."""
     replace_worker: bool = False
     """The process must not run another trial, because its memory or state cannot be trusted."""
+
+
+def may_retry(ending: Ending, attempt: int, terms: Terms) -> bool:
+    """Whether a trial whose attempt ended so is tried again."""
+    worth_it = ending.retry or (ending.retry_if_asked and terms.retries_failures)
+    return worth_it and attempt < terms.max_attempts
 
 
 class ExecutionLost(RobustnessError):
@@ -95,6 +105,10 @@ class Executor(Protocol):
     """Runs trials until the iterator is exhausted or `stop()` is true; running trials are then abandoned unreported."""
 
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None: ...
+
+    def check(self, study: str) -> None:
+        """Raise `StudyFileError` if the functions of a study cannot reach the processes that run its trials."""
+        ...
 
     def session(self, first: Trial, terms: Terms) -> AbstractContextManager[None]:
         """Keep resources open that several runs can share, sized for trials like `first`."""

@@ -35,12 +35,14 @@ from robustness.execution.protocol import (
     Started,
     StartInterrupted,
     Terms,
+    may_retry,
     never,
 )
 from robustness.execution.ray_health import Health, autoscales, machines
 from robustness.execution.ray_session import cluster, connected, environment, no_warning
 from robustness.execution.resources import ResourcesMissing, fits, missing
 from robustness.execution.shared_data import share, size
+from robustness.execution.shipped_functions import pickled
 from robustness.execution.wording import error_line, one_line
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
 from robustness.trial import EpochResult, Trial
@@ -82,6 +84,7 @@ class _Run:
         self.stopping = False
         self.background = Background()
         self._data: dict[str, ray.ObjectRef[Any] | None] = {}
+        self._functions: dict[str, ray.ObjectRef[bytes] | None] = {}
         self._folder = str(Path.cwd())
         self._import_path = tuple(dict.fromkeys(str(Path(folder).resolve()) for folder in sys.path))
 
@@ -94,8 +97,21 @@ class _Run:
             return None
         share = self.terms.share(trial)
         return Assignment(
-            trial, number, share, self.terms.trial_timeout, self._shared(trial), self._import_path, self._folder
+            trial,
+            number,
+            share,
+            self.terms.trial_timeout,
+            self._shared(trial),
+            self._functions_of(trial),
+            self._import_path,
+            self._folder,
         )
+
+    def _functions_of(self, trial: Trial) -> ray.ObjectRef[bytes] | None:
+        if trial.study not in self._functions:
+            data = pickled(trial.study)
+            self._functions[trial.study] = None if data is None else ray.put(data)
+        return self._functions[trial.study]
 
     def _shared(self, trial: Trial) -> ray.ObjectRef[Any] | None:
         if not self.share_data or not loads_task(trial):
@@ -141,7 +157,7 @@ class _Run:
         assignment = self.handed_out.pop(tune_id, None)
         if assignment is None or self.stopping:
             return
-        if ending.retry and assignment.number < self.terms.max_attempts:
+        if may_retry(ending, assignment.number, self.terms):
             self.retries.append((assignment.trial, assignment.number + 1))
         else:
             self.guarded(lambda: self.observer.ended(assignment.trial.key, ending))
@@ -293,6 +309,9 @@ class TuneExecutor:
         if run.error is not None:
             raise run.error
 
+    def check(self, study: str) -> None:
+        pickled(study)
+
     @contextmanager
     def session(self, first: Trial, terms: Terms) -> Iterator[None]:
         """Connect to Ray, or start it, within the block; raises `ResourcesMissing` if trials would wait for ever."""
@@ -354,9 +373,10 @@ class TuneExecutor:
             )
 
     def _data_bytes(self, trial: Trial) -> int:
-        if not self.share_data or ray.is_initialized() or self.address:
+        if ray.is_initialized() or self.address:
             return 0
-        return size(trial.task) if loads_task(trial) else 0
+        task = size(trial.task) if self.share_data and loads_task(trial) else 0
+        return task + len(pickled(trial.study) or b"")
 
 
 def _why_lost(error: BaseException | None) -> str:

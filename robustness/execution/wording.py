@@ -45,6 +45,11 @@ def error_text(error: BaseException) -> str:
     return f"{shown}\n{last}"
 
 
+def own_lines(text: str) -> str:
+    """Return lines that a program printed, each made fit for a message."""
+    return "\n".join(_kept_indentation(line) for line in text.splitlines())
+
+
 def _kept_indentation(line: str) -> str:
     text = line.lstrip(" ")
     return " " * (min(len(line) - len(text), 40)) + one_line(text)

@@ -16,9 +16,11 @@ from typing import Any
 import ray
 from ray import tune
 
+from robustness.execution import shipped_functions
 from robustness.execution.attempts import attempt, has_gpu, needs_torch, only_given_gpus, this_worker, use_threads
 from robustness.execution.protocol import Ending, Share, Started
 from robustness.execution.shared_data import provide
+from robustness.execution.wording import error_line, one_line
 from robustness.trial import EpochResult, Trial
 
 EVENT = "event"
@@ -40,6 +42,8 @@ class Assignment:
     timeout: float | None
     data: ray.ObjectRef[Any] | None
     """The task's arrays in Ray's object store, or None if each node reads them from disk."""
+    functions: ray.ObjectRef[bytes] | None
+    """The pickled functions of a study that was started from Python; None for others."""
     import_path: tuple[str, ...]
     """The driver's import path, so that workers find a user's own trainable."""
     folder: str
@@ -114,6 +118,14 @@ def _events(assignment: Assignment) -> Iterator[Started | EpochResult | Ending]:
             provide(assignment.trial.task, assignment.data)
     except Exception as error:
         yield Ending("failed", f"the task's data did not reach the worker: {error}", retry=True, replace_worker=True)
+        return
+    try:
+        if assignment.functions is not None:
+            shipped_functions.provide(assignment.trial.study, assignment.functions)
+    except Exception as error:
+        # Unpickling imports the user's modules.
+        line = one_line(f"the function did not reach the worker: {error_line(error)}")
+        yield Ending("failed", line, replace_worker=True)
         return
     with only_given_gpus(assignment.share.gpu):
         yield from attempt(assignment.trial, assignment.timeout)

@@ -1,66 +1,59 @@
-"""Runs of another tool as a study in the store, which has no study file.
-
-A reader (`robustness.importing.csv_runs`) turns the rows of a format into `ImportedRun` records. Runs of different arms
-with the same hyperparameters are paired; further runs of the same arm and configuration are its replicates.
-"""
+"""Runs of another tool as a study in the store, which has no study file."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from robustness.errors import RobustnessError
+from robustness.goal import find_goal
+from robustness.importing.assembling import Runs
+from robustness.importing.options import ImportOptions
 from robustness.store import Store
-from robustness.trial import EpochResult, Status, Trial, TrialKey
+from robustness.store.bulk import EndedTrials
 
 IMPORTED = "imported"
 """The trainable and sampling strategy of imported runs."""
 
 
 @dataclass(frozen=True)
-class ImportedRun:
-    """One run of another tool."""
-
-    arm: str
-    hyperparameters: Mapping[str, Any]
-    status: Status
-    metric: float | None
-    """NaN is a result; None means that there is none."""
-    seconds: float | None = None
-    replicate: int | None = None
-    """None counts the runs of an arm and configuration in their order."""
-    source: str = ""
-    """File and line, for error messages."""
-
-
-@dataclass(frozen=True)
 class ImportedStudy:
-    """An imported study in the form that the store registers; it is also its own plan."""
+    """An imported study in the form that the store keeps."""
 
     name: str
-    metric: str
-    learned_nothing: float
-    good: float
-    runs: Mapping[TrialKey, ImportedRun] = field(repr=False)
+    runs: Runs = field(repr=False)
+    options: ImportOptions
+    ignored: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def of(name: str, metric: str, runs: Iterable[ImportedRun], learned_nothing: float, good: float) -> ImportedStudy:
-        """Number the configurations and replicates of runs; raises RobustnessError if they cannot be compared."""
-        if learned_nothing > good:
-            raise RobustnessError(f"--learned-nothing {learned_nothing:g} must not be above --good {good:g}")
-        study = ImportedStudy(name, metric, learned_nothing, good, _by_key(runs))
-        _check_pairs(study)
-        return study
+    def of(name: str, runs: Runs, options: ImportOptions, ignored: Mapping[str, str]) -> ImportedStudy:
+        """The study; raises RobustnessError if its thresholds contradict each other or its goal."""
+        nothing, good = options.learned_nothing, options.good
+        if (nothing is None) != (good is None):
+            one, other = ("good", "learned_nothing") if nothing is None else ("learned_nothing", "good")
+            raise RobustnessError(
+                f"{options.named(one)} also needs {options.named(other)}: set both, or leave out both"
+            )
+        if nothing is not None and good is not None:
+            if not (math.isfinite(nothing) and math.isfinite(good)):
+                raise RobustnessError(f"{options.named('good')} and {options.named('learned_nothing')} must be finite")
+            if find_goal(runs.goal).better(nothing, good):
+                side = "below" if runs.goal == "minimize" else "above"
+                first, second = options.named("learned_nothing"), options.named("good")
+                raise RobustnessError(f"{first} {nothing:g} must not be {side} {second} {good:g}")
+        return ImportedStudy(name, runs, options, ignored)
 
     @property
-    def arms(self) -> list[str]:
-        """The labels of the arms, in the order of their first runs."""
-        return list(dict.fromkeys(key.arm for key in self.runs))
+    def judged(self) -> str:
+        """The epoch that judges a run: `best` or `last`."""
+        return self.options.judged or ("last" if self.runs.kind == "optuna" else "best")
 
     @property
     def keeps_curves(self) -> bool:
@@ -68,94 +61,88 @@ class ImportedStudy:
 
     def document(self) -> dict[str, Any]:
         """The study in the form of a study file."""
-        replicates = 1 + max((key.replicate for key in self.runs), default=0)
-        configurations = len({key.configuration for key in self.runs})
+        runs = self.runs
+        tasks = [{"label": task, "task": {"name": task}} for task in runs.tasks if task]
+        sampling = {
+            "strategy": IMPORTED,
+            "configurations": len(runs.configurations),
+            "replicates": 1 + int(runs.frame["replicate"].max()),
+            "seed": 0,
+        }
         return {
             "name": self.name,
             "description": "Runs that were made elsewhere.",
             "trainable": IMPORTED,
             "task": {},
+            **({"tasks": tasks} if tasks else {}),
             "model": {},
-            "arms": [{"label": arm, "method": arm, "options": {}} for arm in self.arms],
+            "arms": [{"label": arm, "method": arm, "options": {}} for arm in runs.arms],
             "space": {},
-            "sampling": {"strategy": IMPORTED, "configurations": configurations, "replicates": replicates, "seed": 0},
+            "sampling": sampling,
             "training": {},
-            "outcomes": {
-                "metric": self.metric,
-                "epoch": "best",
-                "learned_nothing": {"below": self.learned_nothing, "no_better_than_untrained": None},
-                "good": {"at_least": self.good},
-                "primary": "learned_nothing",
-            },
+            "outcomes": self._outcomes(),
             "resources": {},
             "reference": None,
             "stop": None,
+            IMPORTED: self._provenance(),
         }
 
     @property
     def hash(self) -> str:
-        """A hash of the document and the configurations."""
-        rows = [[*key[:3], dict(run.hyperparameters)] for key, run in self.runs.items()]
-        return hashlib.sha256(json.dumps([self.document(), rows], sort_keys=True).encode()).hexdigest()
+        """A hash of the document and of every run, so that a corrected file is noticed."""
+        digest = hashlib.sha256(json.dumps([self.document(), list(self.runs.configurations)], sort_keys=True).encode())
+        # Hashing many values at once, in the order of the file.
+        for frame in (self.runs.frame, self.runs.epochs):
+            digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
+        return digest.hexdigest()
 
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """The plan: one trial for each run."""
-        return tuple(
-            Trial(
-                self.name,
-                0,
-                key.configuration,
-                key.arm,
-                key.replicate,
-                hyperparameters=run.hyperparameters,
-                method=key.arm,
-                metric=self.metric,
-                trainable=IMPORTED,
-            )
-            for key, run in self.runs.items()
-        )
+    def save(self, store: Store, replace: bool = False) -> None:
+        """Write the study with all of its runs at once.
 
-    def save(self, store: Store) -> None:
-        """Register the study and write its ended runs, each with one epoch if it has a metric."""
-        registered = store.register(self, self)
-        # Nobody waits for single runs, so they are saved in large batches.
-        with registered.lock(), registered.writer(flush_every=math.inf, flush_rows=20_000, flush_ends=False) as writer:
-            for key, run in self.runs.items():
-                if run.status == "planned":
-                    continue
-                writer.started(key, worker="import")
-                if run.metric is not None:
-                    writer.epoch(key, EpochResult(1, {self.metric: run.metric}))
-                number = None if run.metric is None else 1
-                writer.ended(key, run.status, run.metric, number, seconds=run.seconds)
+        Raises StoreError if the store has a study of that name with other content, unless it was imported and is to be
+        replaced.
+        """
+        store.save_ended(self, self._trials(), replace)
 
+    def _outcomes(self) -> dict[str, Any]:
+        runs, options = self.runs, self.options
+        outcomes: dict[str, Any] = {"metric": runs.metric, "epoch": self.judged}
+        minimizes = runs.goal == "minimize"
+        if minimizes:
+            outcomes["goal"] = runs.goal
+        if options.learned_nothing is None:
+            return outcomes | {"learned_nothing": None, "good": None, "primary": None}
+        nothing = {"no_better_than_untrained": None, "above" if minimizes else "below": options.learned_nothing}
+        good = {"at_most" if minimizes else "at_least": options.good}
+        return outcomes | {"learned_nothing": nothing, "good": good, "primary": "learned_nothing"}
 
-def _by_key(runs: Iterable[ImportedRun]) -> dict[TrialKey, ImportedRun]:
-    numbers: dict[str, int] = {}
-    counts: Counter[tuple[int, str]] = Counter()
-    by_key: dict[TrialKey, ImportedRun] = {}
-    for run in runs:
-        number = numbers.setdefault(json.dumps(run.hyperparameters, sort_keys=True), len(numbers))
-        replicate = counts[number, run.arm] if run.replicate is None else run.replicate
-        counts[number, run.arm] += 1
-        key = TrialKey(number, run.arm, replicate)
-        if key in by_key:
-            raise RobustnessError(
-                f"{run.source}: {run.arm!r} already has a run with this configuration and replicate {replicate}"
-            )
-        by_key[key] = run
-    return by_key
+    def _provenance(self) -> dict[str, Any]:
+        """Where the runs come from and what was decided about them."""
+        runs = self.runs
+        return {
+            "source": runs.source,
+            "kind": runs.kind,
+            "adaptive": bool(runs.adaptive),
+            "seeds": [str(seed) for seed in runs.seeds[:1000]],
+            "remarks": list(runs.remarks),
+            "ignored": dict(list(self.ignored.items())[:1000]),
+        }
 
-
-def _check_pairs(study: ImportedStudy) -> None:
-    """Refuse arms that share no configuration: most likely a measure was taken for a hyperparameter."""
-    arms: dict[int, set[str]] = {}
-    for key in study.runs:
-        arms.setdefault(key.configuration, set()).add(key.arm)
-    if len(study.arms) > 1 and max(map(len, arms.values())) == 1:
-        names = sorted({name for run in study.runs.values() for name in run.hyperparameters})
-        raise RobustnessError(
-            f"no configuration occurs in two arms if the hyperparameters are {', '.join(names)}: "
-            "name their columns with --hyperparameters A,B,..."
+    def _trials(self) -> EndedTrials:
+        """The runs with the metric at the epoch that judges each."""
+        runs = self.runs
+        values = runs.epochs[runs.metric].to_numpy(dtype=float)
+        counted = runs.epochs[np.isfinite(values)]
+        # As in a sweep: judged at the last epoch, a diverged run has no metric.
+        lost = (runs.frame["status"] == "diverged").to_numpy() & (self.judged == "last")
+        if self.judged == "best":
+            oriented = counted[runs.metric] * (-1 if runs.goal == "minimize" else 1)
+            # Among equal values the earliest epoch counts, so it comes last.
+            counted = counted.assign(order=oriented).iloc[::-1].sort_values("order", kind="stable")
+        judged = counted.drop_duplicates("run", keep="last").set_index("run").reindex(runs.frame.index)
+        metric = judged[runs.metric].where(~lost)
+        return EndedTrials(
+            runs.frame.assign(metric=metric, metric_epoch=judged["epoch"].where(metric.notna())),
+            runs.epochs,
+            runs.configurations,
         )

@@ -22,7 +22,7 @@ from robustness.optimize.search import runs_in, search_of, trial_of
 from robustness.plugins import find_trainable
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
-from robustness.sweep.recording import Recorder, Watcher, with_checkpoint
+from robustness.sweep.recording import Recorder, Watcher, run_folder, with_checkpoint, with_folder
 from robustness.sweep.sweep import terms_of
 from robustness.sweep.trial_judge import TrialJudge
 from robustness.trainables.classification.predictions import load_predictions, measures_on_test, predictions_file
@@ -115,7 +115,8 @@ def train_finals(
     recorder = Recorder(final, TrialJudge.of(store, final.document()), folder, watcher)
     with store.writer() as writer:
         recorder.writer = writer
-        remaining = (with_checkpoint(trial, folder) for trial in trials if trial.key in pending)
+        runs = run_folder(study, store)
+        remaining = (with_folder(with_checkpoint(trial, folder), runs) for trial in trials if trial.key in pending)
         executor.run(remaining, recorder, terms_of(final), recorder.watching(stop))
     if find_trainable(study.trainable).finals is not None:
         store_predictions(trials, folder, store)

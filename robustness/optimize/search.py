@@ -27,7 +27,7 @@ from robustness.store.study_store import StudyStore
 from robustness.study.sections import Search
 from robustness.study.study import Study
 from robustness.sweep.plan import Plan
-from robustness.sweep.recording import Recorder, checkpoint_folder, with_checkpoint
+from robustness.sweep.recording import Recorder, checkpoint_folder, run_folder, with_checkpoint, with_folder
 from robustness.sweep.sweep import terms_of
 from robustness.sweep.trial_judge import TrialJudge
 from robustness.trial import ENDED, EpochResult, Stage, Trial, TrialKey
@@ -82,11 +82,11 @@ def search(
     goal = study.outcomes.direction
     with open_mirror(store.url, study.name, study.outcomes.metric, search_number, goal) as mirror:
         state = _Search(study, store, mirror, starts or {}, search_number)
-        folder = checkpoint_folder(study, store)
+        folder, runs = checkpoint_folder(study, store), run_folder(study, store)
         recorder = Recorder(study, TrialJudge.of(store, study.document()), folder)
         with store.writer() as writer:
             recorder.writer = writer
-            trials = (with_checkpoint(trial, folder) for trial in state.trials())
+            trials = (with_folder(with_checkpoint(trial, folder), runs) for trial in state.trials())
             observer = _SearchRecorder(recorder, state, watcher)
             executor.run(trials, observer, terms_of(study), recorder.watching(stop))
         state.update_mirror()

@@ -68,6 +68,13 @@ def sqlite_file(url: URL) -> Path | None:
     return Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
 
 
+def address(url: URL) -> str:
+    """The URL as text, its password included and a file's path in full: for opening it later, not for messages."""
+    file = sqlite_file(url)
+    whole = url if file is None else url.set(database=str(file.absolute()))
+    return whole.render_as_string(hide_password=False)
+
+
 LONGEST_NAME = 140
 """Letters of a file name that is made from a study's name; file systems allow 255."""
 

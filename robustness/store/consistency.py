@@ -75,19 +75,25 @@ def _checksums_match(trials: pd.DataFrame, epochs: pd.DataFrame) -> NDArray[np.b
     present = stored.notna().to_numpy()
     if not present.any():
         return ~present
-    keys = [TrialKey(*key) for key in trials[KEY].itertuples(index=False, name=None)]
-    sums = np.array([trial_multiplier(key) for key in keys], dtype=np.uint64)
     places = pd.MultiIndex.from_frame(trials[KEY]).get_indexer(pd.MultiIndex.from_frame(epochs[KEY]))
     # An epoch of a trial that was added meanwhile has no place.
-    np.add.at(sums, places[places >= 0], _parts(epochs)[places >= 0])
+    known = places >= 0
+    texts = np.array(trial_checksums(trials, epochs[known], places[known]))
+    match: NDArray[np.bool_] = ~present | (texts == stored.fillna("").to_numpy(dtype=str))
+    return match
+
+
+def trial_checksums(trials: pd.DataFrame, epochs: pd.DataFrame, places: NDArray[np.integer[Any]]) -> list[str]:
+    """The checksum of each trial [n] as it should be; `places` has the trial of each epoch."""
+    keys = [TrialKey(*key) for key in trials[KEY].itertuples(index=False, name=None)]
+    sums = np.array([trial_multiplier(key) for key in keys], dtype=np.uint64)
+    np.add.at(sums, places, _parts(epochs))
     statuses = {status: multiplier(f"status {status}") for status in trials["status"].unique()}
     sums += trials["status"].map(statuses).to_numpy(dtype=np.uint64)
     sums += np.uint64(multiplier("metric")) * _bits(trials["metric"])
     numbers = trials["metric_epoch"].fillna(0).to_numpy(dtype=np.int64).astype(np.uint64)
     sums += np.uint64(multiplier("metric_epoch")) * numbers
-    texts = np.array([f"{number:016x}" for number in sums.tolist()])
-    match: NDArray[np.bool_] = ~present | (texts == stored.fillna("").to_numpy(dtype=str))
-    return match
+    return [f"{number:016x}" for number in sums.tolist()]
 
 
 def _parts(epochs: pd.DataFrame) -> NDArray[np.uint64]:

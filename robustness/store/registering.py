@@ -53,7 +53,7 @@ def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
         select(studies.c.id, studies.c.hash, studies.c.document).where(studies.c.name == study.name)
     ).one_or_none()
     if stored is None:
-        row = _insert(connection, study, document)
+        row = insert_study(connection, study, document)
     else:
         row = stored.id
         if stored.hash != study.hash and not _discard_unstarted(connection, row):
@@ -82,7 +82,8 @@ def _discard_unstarted(connection: Connection, row: int) -> bool:
     return True
 
 
-def _insert(connection: Connection, study: StudyLike, document: Mapping[str, Any]) -> int:
+def insert_study(connection: Connection, study: StudyLike, document: Mapping[str, Any]) -> int:
+    """Add the row of a study and return its number."""
     row = connection.scalar(
         insert(studies)
         .values(

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
 from robustness.errors import StoreError, unknown_name
-from robustness.store import migrations, registering
+from robustness.store import copying, migrations, registering
 from robustness.store.connection import Database, connect, in_memory, read_url, sqlite_file
 from robustness.store.hiding import shown
-from robustness.store.schema import studies
+from robustness.store.schema import studies, trials
 from robustness.store.sqlite_files import check_path, check_structure, copy_to_memory, use_write_ahead_log
 from robustness.store.study_store import StudyStore
+
+if TYPE_CHECKING:
+    from robustness.store.bulk import EndedTrials
 
 
 class Store:
@@ -65,6 +70,36 @@ class Store:
         with self._database.write() as connection:
             registering.register(connection, study, plan)
         return self.study(study.name)
+
+    def save_ended(self, study: registering.StudyLike, ended: EndedTrials, replace: bool = False) -> StudyStore:
+        """Add a study whose trials have all ended elsewhere, in one transaction (`robustness.store.bulk`)."""
+        # Loads pandas, which most commands do without.
+        from robustness.store import bulk
+
+        with self._database.write() as connection:
+            bulk.save_ended(connection, study, ended, replace)
+        return self.study(study.name)
+
+    def copy(self, study: StudyStore, name: str, replace: bool = False) -> StudyStore:
+        """Copy a study of another store, with everything that belongs to it (`robustness.store.copying`)."""
+        with study.reading() as (source, row), self._database.write() as target:
+            copying.copy_study(source, row, target, name, replace)
+        return self.study(name)
+
+
+def merge_parts(parts: Sequence[StudyStore], target: Store, of: int, leave_out: Sequence[str] = ()) -> StudyStore:
+    """Copy the k-th part of `of` parts from the k-th store, by the number of the configuration, into another store.
+
+    All of them hold the same study, which the target does not; it is written whole or not at all.
+    """
+    name = parts[0].name
+    with target._database.errors_translated(), target._database.write() as connection:
+        for number, part in enumerate(parts):
+            with part._database.read() as source:
+                if number == 0:
+                    new = copying.copy_plan(source, part._row, connection, leave_out=leave_out)
+                copying.copy_trials(source, part._row, connection, new, trials.c.configuration % of == number)
+    return target.study(name)
 
 
 def open_store(url: str | None = None, create: bool = True) -> Store:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -215,6 +215,11 @@ class StudyStore:
         with self._write() as connection:
             return reopen(connection, self._row, statuses)
 
+    def plan_again(self) -> None:
+        """Reset running trials to planned, as none of them runs any more; does nothing if the store is away."""
+        with suppress(StoreError):
+            self.reopen(["running"])
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """A lock against a second sweep of the study; entering raises StoreError if another process holds it.
@@ -239,6 +244,12 @@ class StudyStore:
         self._claim()
         head = {"study": self.name, "created": self._created}
         return Writer(self._database, self._row, head, self._fence, **{"spill": self.spill, **options})
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Connection, int]]:
+        """A transaction that only reads, and the study's row."""
+        with self._database.read() as connection:
+            yield connection, self._row
 
     @property
     def url(self) -> URL:

@@ -85,7 +85,17 @@ def _deciding(document: Mapping[str, Any]) -> dict[str, Any]:
     kept["arms"] = {arm["label"]: arm for arm in document.get("arms", [])}
     if document.get("tasks"):
         kept["tasks"] = {task["label"]: task["task"] for task in document["tasks"]}
+    if "training" in kept:
+        kept["training"] = present_training(kept["training"])
     return kept
+
+
+def present_training(training: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored `training` section in today's keys: `mixed_precision` became `precision`."""
+    present = dict(training)
+    if present.pop("mixed_precision", False):
+        present["precision"] = "bfloat16"
+    return present
 
 
 _ABSENT = object()

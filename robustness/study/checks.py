@@ -122,6 +122,8 @@ def _check_vary(study: Study) -> None:
     for key, section in (("stop", study.stop), ("winners", study.winners), ("search", study.search)):
         if section is not None:
             raise StudyFileError(f"sampling.vary: cannot be combined with `{key}`")
+    if study.tasks:
+        raise StudyFileError("sampling.vary: cannot be combined with `tasks`; vary streams in a study of one task")
 
 
 def _check_device(study: Study) -> None:

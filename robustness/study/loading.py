@@ -23,6 +23,9 @@ from robustness.study.tasks import read_tasks
 from robustness.study.yaml_reader import read_file, read_text
 from robustness.validation import first_fault
 
+COMMAND = "command"
+"""The trainable of a study with a `command`."""
+
 
 def load_study(name_or_path: str, overrides: Sequence[str] = (), check_data: bool = True) -> Study:
     """Return the study in a file or with a bundled name, after `key=value` overrides.
@@ -93,6 +96,7 @@ def _with_budget(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
+    trainable, training = _training_of(file)
     own_spaces = file.search.spaces if file.search else {}
     if file.task is not None and file.tasks is not None:
         raise StudyFileError("tasks: is beside task; list every task under tasks")
@@ -100,13 +104,13 @@ def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
     return Study(
         name=file.name,
         description=file.description,
-        trainable=trainable_name(file.trainable),
+        trainable=trainable_name(trainable),
         task=file.task or {},
         model=file.model or {},
         arms=read_arms(file.arms, lambda entry, place: _read_space(entry, source, folder, place), shared),
         space=shared,
         sampling=file.sampling,
-        training=file.training or {},
+        training=training,
         outcomes=file.outcomes,
         resources=file.resources,
         reference=file.reference,
@@ -120,6 +124,22 @@ def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
         contrasts=file.contrasts,
         tasks=read_tasks(file.tasks or ()),
     )
+
+
+def _training_of(file: StudyFile) -> tuple[str, Mapping[str, Any]]:
+    """Return the trainable of a study and its options, among which are a command and its metrics."""
+    training = file.training or {}
+    if file.command is None:
+        if file.metrics is not None:
+            raise StudyFileError("metrics: is for a study with `command`; the measures of others come from their code")
+        return file.trainable, training
+    if "trainable" in file.model_fields_set and file.trainable != COMMAND:
+        raise StudyFileError(f"command: cannot be combined with trainable: {file.trainable}; remove one of them")
+    for key in ("command", "metrics"):
+        if key in training:
+            raise StudyFileError(f"training.{key}: is set by the key `{key}` of the study")
+    metrics = {} if file.metrics is None else {"metrics": file.metrics}
+    return COMMAND, {**training, "command": file.command, **metrics}
 
 
 def _read_space(entry: str | Mapping[str, Any], source: str, folder: Path | None, key: str = "space") -> Space:

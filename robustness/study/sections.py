@@ -287,7 +287,8 @@ class Resources(Section):
     memory: float | None = Field(default=None, gt=0)
     """RAM in GB to reserve for a trial."""
     max_attempts: int = Field(default=3, ge=1, le=100)
-    """Maximum number of attempts at a trial that crashes or raises an error."""
+    """Maximum number of attempts at a trial that crashes or raises an error; a `command` that exits with an error is
+    tried again only if this key is set."""
     trial_timeout: float | None = Field(default=None, gt=0)
     """Seconds after which a trial is ended as `timed_out`."""
 
@@ -434,6 +435,13 @@ class StudyFile(Section):
     trainable: str = Field(default=DEFAULT_TRAINABLE, pattern=r"^[^\s:]+(:[^\s:]+)?$")
     """`classification`, `regression`, `continual`, `soap_bubble`, `gradient_noise`, or `package.module:function` for
     your own code, which then defines `task`, `model` and `training`."""
+    command: str | list[str] | None = None
+    """A program of yours that trains a trial, instead of `trainable`: `python train.py --lr {learning_rate} --optimizer
+    {arm} --seed {seed}`. No shell runs it, and each value stays one argument. Placeholders are hyperparameters, `arm`,
+    `method`, `seed`, `configuration`, `replicate`, `folder` and keys of `training`; `{{` is a literal brace."""
+    metrics: dict[str, Any] | None = None
+    """Where the results of `command` come from: `{from: stdout-json}` (the default), `{file: results.jsonl}` in
+    `{folder}`, both with a JSON object a line, or `{pattern: "val_acc (?P<validation_accuracy>[0-9.]+)"}`."""
     task: dict[str, Any] | None = None
     """The data: `{name: synthetic_fundus, image_size: 32, ...}`."""
     tasks: list[dict[str, Any]] | None = Field(default=None, min_length=1)

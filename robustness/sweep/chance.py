@@ -139,8 +139,10 @@ def _level(study: Study) -> float:
 
 
 def counted_epochs(study: Study) -> int:
-    """How many epochs of a trial count."""
-    return int(study.training["epochs"]) - int(study.training["pretrain_epochs"])
+    """How many epochs of a trial count: those after pre-training that have the metric."""
+    first, last = int(study.training["pretrain_epochs"]) + 1, int(study.training["epochs"])
+    every = 1 if study.outcomes.metric.startswith("train_") else int(study.training.get("evaluate_every", 1))
+    return len({*range(first, last + 1)} & {*range(every, last + 1, every), last})
 
 
 def extrapolated(scored: Sequence[Scored], evaluations: int, generator: np.random.Generator) -> Floats:

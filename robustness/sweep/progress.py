@@ -241,6 +241,12 @@ class SweepProgress(Progress):
             **({} if self.outcome is None else {self.outcome: shares}),
         }
 
+    def keep_only(self, keys: Iterable[TrialKey]) -> None:
+        """Leave out all other trials, which run elsewhere."""
+        kept = set(keys)
+        self.states = {key: status for key, status in self.states.items() if key in kept}
+        self.winners = None
+
     def planned(self, keys: Iterable[TrialKey]) -> None:
         """Trials have been added to the plan."""
         self.states.update(dict.fromkeys(keys, "planned"))

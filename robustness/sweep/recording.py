@@ -9,6 +9,7 @@ from typing import Protocol
 
 from robustness.execution.protocol import Ending, Started
 from robustness.files import file_name
+from robustness.plugins import find_trainable
 from robustness.store.study_store import StudyStore
 from robustness.store.writer import Writer
 from robustness.study.study import Study
@@ -121,6 +122,13 @@ def checkpoint_folder(study: Study, store: StudyStore) -> Path | None:
     return store.spill.resolve().with_name(f"{file_name(study.name)}.checkpoints")
 
 
+def run_folder(study: Study, store: StudyStore) -> Path | None:
+    """The folder for the folders of trials, next to the store's file; None if the study's trainable needs none."""
+    if not find_trainable(study.trainable).needs_folder:
+        return None
+    return store.spill.resolve().with_name(f"{file_name(study.name)}.runs")
+
+
 def checkpoint_of(key: TrialKey, folder: Path) -> Path:
     """The checkpoint file of a trial."""
     task = f"-{file_name(key.task)}" if key.task else ""
@@ -130,3 +138,8 @@ def checkpoint_of(key: TrialKey, folder: Path) -> Path:
 def with_checkpoint(trial: Trial, folder: Path | None) -> Trial:
     """The trial with the path of its checkpoint; unchanged if there is no folder."""
     return trial if folder is None else replace(trial, checkpoint=str(checkpoint_of(trial.key, folder)))
+
+
+def with_folder(trial: Trial, folder: Path | None) -> Trial:
+    """The trial with its own folder among those of the study; unchanged if there are none."""
+    return trial if folder is None else replace(trial, folder=str(checkpoint_of(trial.key, folder).with_suffix("")))

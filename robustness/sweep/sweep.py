@@ -12,7 +12,14 @@ from robustness.execution.protocol import Executor, Share, Terms, never
 from robustness.store.study_store import StudyStore
 from robustness.study.study import Study
 from robustness.sweep.plan import Plan
-from robustness.sweep.recording import Recorder, SweepWatcher, checkpoint_folder, with_checkpoint
+from robustness.sweep.recording import (
+    Recorder,
+    SweepWatcher,
+    checkpoint_folder,
+    run_folder,
+    with_checkpoint,
+    with_folder,
+)
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE, Decision, Reason
 from robustness.sweep.trial_judge import TrialJudge
 from robustness.sweep.winners import plan_winners
@@ -51,7 +58,7 @@ def sweep(
         store.save_note(WATCHED_NOTE, study.stop.model_dump(mode="json"))
     decision = Decision.of(study, plan, judge, store)
     wanted = set(only)
-    folder = checkpoint_folder(study, store)
+    folder, runs = checkpoint_folder(study, store), run_folder(study, store)
 
     def ended_early() -> bool:
         return stop() or decision.reason is not None
@@ -62,7 +69,7 @@ def sweep(
         keys = [key for key in store.pending() if not wanted or key in wanted]
         with store.writer() as writer:
             recorder.writer = writer
-            trials = (with_checkpoint(plan.trial(key), folder) for key in keys)
+            trials = (with_folder(with_checkpoint(plan.trial(key), folder), runs) for key in keys)
             executor.run(trials, recorder, terms_of(study), recorder.watching(ended_early))
 
     if decision.reason is None:
@@ -96,7 +103,8 @@ def terms_of(study: Study) -> Terms:
         gpu = estimated_share(trial) if resources.gpu == "auto" else resources.gpu
         return Share(resources.cpu, gpu, resources.memory or 0.0)
 
-    return Terms(share, resources.max_attempts, resources.trial_timeout)
+    asked = "max_attempts" in resources.model_fields_set and resources.max_attempts > 1
+    return Terms(share, resources.max_attempts, asked, resources.trial_timeout)
 
 
 def read_keys(words: Sequence[str], plan: Plan) -> list[TrialKey]:

@@ -28,7 +28,7 @@ class Options(BaseModel):
 
     file: str = Field(min_length=1)
     """Path; images are uint8 [n, height, width] or [n, height, width, channels], labels integers [n] or [n, 1]."""
-    positive_from: int | None = Field(None, ge=1)
+    positive_from: int | None = Field(default=None, ge=1)
     """Lowest label that counts as positive, which makes the task binary; None keeps the classes."""
 
 

@@ -16,6 +16,8 @@ TRAINABLES = {
     "continual": "robustness.trainables.continual:TRAINABLE",
     "soap_bubble": "robustness.trainables.theory:SOAP_BUBBLE",
     "gradient_noise": "robustness.trainables.theory:GRADIENT_NOISE",
+    "command": "robustness.trainables.command:TRAINABLE",
+    "function": "robustness.trainables.function:TRAINABLE",
 }
 """The built-in trainables by their names in study files."""
 

@@ -8,9 +8,9 @@ The simplest trainable is a function `trial -> iterator of EpochResult`, which a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel
 
@@ -33,6 +33,11 @@ class Trainable:
     """Called as `check(study, check_data)` before anything runs: returns the study with the trainable's defaults filled
     in, or raises a one-line `RobustnessError`. It must not read data or import torch; with `check_data` it also checks
     that the data exists."""
+    settle: Callable[[Study, Mapping[str, Any] | None, bool], Study] | None = None
+    """Called as `settle(study, registered, here)` before trials are registered: returns the study with the choices that
+    depend on the machine made, such as `precision: auto`, or raises a one-line `RobustnessError` if trials cannot run
+    on it. `registered` is the document of the study in the store, whose choices stay; None for a new one. `here` tells
+    whether trials run on this machine."""
     metrics: tuple[str, ...] | None = None
     """The measures that can be a study's metric; None allows any name."""
     training_options: type[BaseModel] | None = None
@@ -42,6 +47,8 @@ class Trainable:
     that never reports the metric after pre-training fails."""
     needs_torch: bool = False
     """Workers import torch and set its threads before a trial's clock starts."""
+    needs_folder: bool = False
+    """Each trial gets a folder, `trial.folder`, beside the store; what is in it stays after the trial."""
     loads_task: bool = False
     """Trials load a task from `robustness.tasks`, whose arrays the executor shares between workers."""
     untrained: str | None = None

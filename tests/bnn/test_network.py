@@ -149,8 +149,10 @@ def test_passing_draws_one_at_a_time_has_the_nll_and_gradient_of_passing_all_at_
             logits = model.logits(images, draws)
             value = nll(logits, labels)
         model.zero_grad()
-        (3.0 * value).backward()
-        results.append([value.detach(), logits.detach(), *(parameter.grad for parameter in model.parameters())])
+        (3.0 * value).backward()  # type: ignore[no-untyped-call]
+        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+        assert len(gradients) == len(list(model.parameters()))
+        results.append([value.detach(), logits.detach(), *gradients])
     # Logits are in single precision.
     torch.testing.assert_close([x.double() for x in results[0]], results[1], rtol=1e-5, atol=1e-6)
 
@@ -166,7 +168,7 @@ def test_the_kl_weight_scales_only_the_kl() -> None:
 
 def test_predicting_with_means_has_no_gradient_for_the_scales() -> None:
     model = network(mlp(6, 2, (5,)))
-    nll(model.logits(torch.randn(4, 6), model.means()), torch.tensor([0, 1, 1, 0])).backward()
+    nll(model.logits(torch.randn(4, 6), model.means()), torch.tensor([0, 1, 1, 0])).backward()  # type: ignore[no-untyped-call]
     gradients = {name.rsplit(".", 1)[1]: p.grad for name, p in model.named_parameters()}
     assert gradients["rho"] is None
     assert gradients["mean"] is not None
@@ -177,8 +179,9 @@ def test_each_head_of_an_mlp_has_its_own_weights() -> None:
     inputs, draws = torch.randn(5, 4), model.means()
     outputs = [model.logits(inputs, draws, head) for head in range(3)]
     assert not torch.allclose(outputs[0], outputs[1])
-    hidden = F.relu(F.linear(inputs, model.layers[0].posterior.mean[:32].view(8, 4)))
-    torch.testing.assert_close(outputs[2][0], F.linear(hidden, model.layers[3].posterior.mean[:16].view(2, 8)))
+    first, last = model.posteriors()[0], model.posteriors()[3]
+    hidden = F.relu(F.linear(inputs, first.mean[:32].view(8, 4)))
+    torch.testing.assert_close(outputs[2][0], F.linear(hidden, last.mean[:16].view(2, 8)))
 
 
 def test_dropout_drops_the_given_fraction_and_preserves_the_mean() -> None:

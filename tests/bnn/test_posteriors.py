@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -89,11 +89,11 @@ def test_entropy_and_cross_entropy_agree_with_monte_carlo(
             assert abs(float(values.mean() - closed)) < 3 * float(error)
 
 
-def mean_over_radius(function: object) -> float:
+def mean_over_radius(function: Callable[[float], float]) -> float:
     """E[f(r)] for a half-normal r, by quadrature."""
     value, _ = integrate.quad(
         lambda r: stats.halfnorm.pdf(r) * function(r), 0, np.inf, limit=500, epsabs=0, epsrel=1e-11
-    )  # type: ignore[operator]
+    )
     return float(value)
 
 

@@ -54,7 +54,7 @@ def test_the_gaussian_kl_has_zero_gradient_at_the_prior() -> None:
     posterior = GaussianPosterior(torch.randn(40), torch.randn(40))
     prior = trained_posterior_as_prior(posterior)
     divergence = prior.cross_entropy(posterior, posterior.mean[None]) - posterior.entropy()
-    divergence.backward()
+    divergence.backward()  # type: ignore[no-untyped-call]
     assert divergence.item() == pytest.approx(0, abs=1e-4)
     for parameter in posterior.parameters():
         assert parameter.grad is not None
@@ -166,7 +166,8 @@ def test_mean_log_radius_agrees_with_quadrature() -> None:
         def integrand(r: float, offset: Tensor = offset, axis: Tensor = axis) -> float:
             return float(stats.norm.pdf(r)) * math.log(float((offset + r * axis).norm()))
 
-        parts = [integrate.quad(integrand, *ends, limit=400)[0] for ends in ((-9, -1e-12), (1e-12, 9))]
+        ends = ((-9.0, -1e-12), (1e-12, 9.0))
+        parts = [integrate.quad(integrand, low, high, limit=400)[0] for low, high in ends]
         assert mean_log_radius(offset, axis[None]).item() == pytest.approx(sum(parts), rel=1e-6, abs=1e-8)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 import torch
@@ -56,10 +57,13 @@ def test_gradients_match_those_of_separate_layers(mixture: bool, point: bool) ->
     loss(joined).backward()  # type: ignore[no-untyped-call]
     for vector in vectors:
         vector.gather_gradients()
-    groups = [[p.mean for p in separate.posteriors()], [] if point else [p.rho for p in separate.posteriors()]]  # type: ignore[union-attr]
+    groups: list[list[Any]] = [
+        [p.mean for p in separate.posteriors()],
+        [] if point else [p.rho for p in separate.posteriors()],
+    ]
     for vector, group in zip(vectors, filter(None, groups), strict=True):
         assert vector.value.grad is not None
-        torch.testing.assert_close(vector.value.grad, torch.cat([p.grad for p in group]))  # type: ignore[misc]
+        torch.testing.assert_close(vector.value.grad, torch.cat([p.grad for p in group]))
 
 
 def test_a_network_that_was_converted_is_no_longer_joined_and_can_be_joined_again() -> None:

@@ -14,6 +14,7 @@ from support.trials import SMALL_TASK, small_trial
 from robustness.cli import main
 from robustness.tasks import load_task
 from robustness.trainables.classification import final_training as finishing
+from robustness.trainables.classification.predictions import model_file
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("final")
     trial = replace(small_trial(training={"epochs": 2}), checkpoint=str(folder / "0.pt"))
     list(finishing.train(trial))
-    return finishing.model_file(trial)
+    return model_file(trial)
 
 
 @pytest.fixture

@@ -6,8 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from support.studies import results, store_url, write_study
 from support.trainables import wait_for
@@ -48,9 +51,8 @@ def ended_rows(url: str) -> dict[tuple[int, str], tuple[str, float, int]]:
     with open_store(url) as store:
         frame = store.study("simulated").trials()
     frame = frame[frame.status.isin(ENDED)]
-    return {
-        (row.configuration, row.arm): (row.status, row.ended.timestamp(), row.attempts) for row in frame.itertuples()
-    }
+    rows: Iterable[Any] = frame.itertuples()
+    return {(row.configuration, row.arm): (row.status, row.ended.timestamp(), row.attempts) for row in rows}
 
 
 @pytest.mark.xdist_group("ray")
@@ -143,7 +145,7 @@ def test_a_store_that_fails_during_a_sweep_cuts_it_short(
     def fail(*_arguments: object, **_options: object) -> None:
         raise StoreError("the disk\nis full")
 
-    monkeypatch.setattr("robustness.cli.sweep.sweep", fail)
+    monkeypatch.setattr("robustness.api.sweeping.sweep", fail)
     path = write_study(tmp_path)
     words = ["sweep", str(path), "--store", store_url(tmp_path), "--inline", "--quiet"]
     assert main(words) == 1
@@ -159,7 +161,12 @@ def test_headline_and_report_come_from_one_reading_of_the_store(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     read, epochs = [], StudyStore.epochs
-    monkeypatch.setattr(StudyStore, "epochs", lambda store: read.append(store.name) or epochs(store))
+
+    def counted(store: StudyStore) -> pd.DataFrame:
+        read.append(store.name)
+        return epochs(store)
+
+    monkeypatch.setattr(StudyStore, "epochs", counted)
     assert main(["sweep", str(write_study(tmp_path)), "-s", store_url(tmp_path), "--inline"]) == 0
     assert read == ["simulated"]
     lines = capsys.readouterr().out.splitlines()
@@ -246,7 +253,8 @@ def test_a_wrong_trial_or_number_of_workers_exits_2_and_writes_nothing(tmp_path:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://somewhere:10001"])
 def test_a_cluster_that_is_not_there_is_said_at_once(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from robustness.execution.ray_session import RayError, connected
+    from robustness.execution.authentication import RayError
+    from robustness.execution.ray_session import connected
 
     monkeypatch.setattr("ray.is_initialized", lambda: False)
 

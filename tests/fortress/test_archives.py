@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from support.files import photographs, write_idx_files
 from support.hostile import READ, answer_of, encoded, is_one_safe_line, mutated, special_files
+from support.importing import imported
 
 from robustness.errors import RobustnessError, StudyFileError
-from robustness.importing.csv_runs import Columns, read_runs
 from robustness.study.yaml_reader import read_file
 from robustness.tasks import npz
 from robustness.tasks.fundus import retinopathy
@@ -31,7 +31,7 @@ from robustness.trainables.regression.data_sets import DATA_SETS, _read
 
 READERS: dict[str, Callable[[Path], object]] = {
     "study": lambda path: read_file(path, StudyFileError),
-    "runs": lambda path: read_runs([("arm", path)], Columns()),
+    "runs": lambda path: imported(f"arm={path}"),
     "labels": lambda path: read_labels(path, {}, (0.2, 0.2), 0),
     "npz": lambda path: npz.load(npz.Options(file=str(path))),
     "archive": lambda path: Source(path).find(["1"]),
@@ -71,10 +71,10 @@ def test_what_is_no_regular_file_is_refused_at_once(reader: str, tmp_path: Path)
     ("reader", "limit", "content"),
     [
         ("study", "STUDY_BYTES", "a: " + "x" * 2000),
-        ("runs", "TABLE_BYTES", "metric\n" + "1\n" * 2000),
-        ("runs", "TABLE_ROWS", "metric\n" + "1\n" * 2000),
+        ("runs", "RUNS_BYTES", "metric\n" + "1\n" * 2000),
+        ("runs", "RUNS_ROWS", "metric\n" + "1\n" * 2000),
         ("runs", "TABLE_COLUMNS", ",".join(f"c{n}" for n in range(2000)) + "\n"),
-        ("runs", "TABLE_CELLS", "metric,a,b\n" + "1,2,3\n" * 700),
+        ("runs", "RUNS_CELLS", "metric,a,b\n" + "1,2,3\n" * 700),
         ("labels", "TABLE_BYTES", "image,level\n" + "".join(f"{n},0\n" for n in range(2000))),
         ("labels", "TABLE_ROWS", "image,level\n" + "".join(f"{n},0\n" for n in range(2000))),
         ("labels", "TABLE_COLUMNS", ",".join(f"c{n}" for n in range(2000)) + "\n"),
@@ -160,7 +160,7 @@ def test_a_damaged_archive_gets_one_line(seed: int, tmp_path: Path) -> None:
 
 
 def arrays(**changes: Any) -> dict[str, Any]:
-    made = {}
+    made: dict[str, Any] = {}
     for split, count in (("train", 6), ("val", 4), ("test", 4)):
         made[f"{split}_images"] = np.full((count, 8, 8), 9, dtype=np.uint8)
         made[f"{split}_labels"] = np.arange(count) % 2

@@ -131,6 +131,7 @@ def test_a_sweep_of_them_is_stored_reported_and_resumed(
         configurations = store.study("simulated").configurations()
         epochs = store.study("simulated").epochs()
     assert len(frame) == 2 * len(SHORT)
+    row: Any
     for row in frame.itertuples():
         assert row.status == FAULTS[str(configurations[row.configuration]["fault"])].status
     assert {row.status for row in frame.itertuples()} == {"finished", "failed", "diverged", "out_of_memory"}

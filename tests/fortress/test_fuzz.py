@@ -21,13 +21,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.files import photographs
 from support.hostile import encoded, is_one_safe_line, mutated
+from support.importing import imported
 from support.studies import small
 from support.trials import small_trial
 
 from robustness.errors import CheckpointError, RobustnessError, SearchSpaceError, StudyFileError
 from robustness.guards.printable import printable
-from robustness.importing.csv_runs import Columns, read_runs
-from robustness.importing.imported_study import ImportedStudy
 from robustness.space.conditions import read_condition
 from robustness.space.space import read_space
 from robustness.study.loading import make_study
@@ -214,10 +213,9 @@ def test_runs(tmp_path: Path) -> None:
         path.write_bytes(content)
 
         def read() -> None:
-            metric, runs = read_runs(
-                [(None, path)], Columns(replicate="replicate" if b"replicate" in content else None)
-            )
-            assert ImportedStudy.of("fuzz", metric, runs, 0.1, 0.9).hash
+            study = imported(path, missing="diverged", pruned="last-value", learned_nothing=0.1, good=0.9).study
+            assert study.hash
+            assert len(study._trials().frame)
 
         answered(read)
 
@@ -240,8 +238,10 @@ def test_labels(tmp_path: Path) -> None:
 
 def test_arrays(tmp_path: Path) -> None:
     path = tmp_path / "images.npz"
-    made = {f"{split}_images": np.zeros((3, 4, 4), dtype=np.uint8) for split in ("train", "val", "test")}
-    labels = {f"{split}_labels": np.array([0, 1, 1]) for split in ("train", "val", "test")}
+    made: dict[str, Any] = {
+        f"{split}_images": np.zeros((3, 4, 4), dtype=np.uint8) for split in ("train", "val", "test")
+    }
+    labels: dict[str, Any] = {f"{split}_labels": np.array([0, 1, 1]) for split in ("train", "val", "test")}
     whole = []
     for save in (np.savez, np.savez_compressed):
         save(path, **made, **labels)

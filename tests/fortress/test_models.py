@@ -23,7 +23,12 @@ from robustness.errors import CheckpointError
 from robustness.guards.sealed import MAGIC, read_sealed, write_sealed
 from robustness.trainables.classification import final_training
 from robustness.trainables.classification.checkpoints import read_tensors, write_tensors
-from robustness.trainables.classification.predictions import load_predictions, predictions_file, save_predictions
+from robustness.trainables.classification.predictions import (
+    load_predictions,
+    model_file,
+    predictions_file,
+    save_predictions,
+)
 from robustness.trainables.classification.saved_model import load_model
 
 KEPT = Path(__file__).parents[1] / "store" / "kept"
@@ -34,7 +39,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("final")
     trial = replace(small_trial(training={"epochs": 2}), checkpoint=str(folder / "0.pt"))
     list(final_training.train(trial))
-    return final_training.model_file(trial)
+    return model_file(trial)
 
 
 def rewritten(model: Path, folder: Path, **changes: Any) -> Path:

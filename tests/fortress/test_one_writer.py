@@ -30,11 +30,32 @@ def extend(study: StudyStore, _writer: Writer) -> None:
     study.add(plan_of(SampleStudy(configurations=5)).trials[-2:])
 
 
+def begin(_study: StudyStore, writer: Writer) -> None:
+    writer.started(RADIAL, 2)
+    writer.flush()
+
+
+def record(_study: StudyStore, writer: Writer) -> None:
+    writer.epoch(RADIAL, epoch(9))
+    writer.flush()
+
+
+def start_many(_study: StudyStore, writer: Writer) -> None:
+    writer.started(MFVI)
+    writer.started(RADIAL)
+    writer.close()
+
+
+def record_after_the_end(_study: StudyStore, writer: Writer) -> None:
+    writer.epoch(TrialKey(2, "radial"), epoch(1))
+    writer.ended(TrialKey(2, "radial"), "finished", 0.1, 1)
+
+
 WRITES: dict[str, Callable[[StudyStore, Writer], object]] = {
-    "start": lambda _, writer: (writer.started(RADIAL, 2), writer.flush()),
-    "epoch": lambda _, writer: (writer.epoch(RADIAL, epoch(9)), writer.flush()),
+    "start": begin,
+    "epoch": record,
     "end": lambda _, writer: writer.ended(RADIAL, "finished", 0.9, 9),
-    "many at once": lambda _, writer: (writer.started(MFVI), writer.started(RADIAL), writer.close()),
+    "many at once": start_many,
     "close": lambda _, writer: writer.close(),
     "watch": lambda _, writer: writer.watch(),
     "note": lambda study, _: study.save_note("fact", 1),
@@ -42,10 +63,7 @@ WRITES: dict[str, Callable[[StudyStore, Writer], object]] = {
     "reset": lambda study, _: study.reopen(("finished", "failed")),
     "predictions": lambda study, _: study.save_predictions(MFVI, "test", {"labels": [0, 1]}),
     "new writer": lambda study, _: study.writer().ended(RADIAL, "failed"),
-    "epoch of an ended trial": lambda _, writer: (
-        writer.epoch(TrialKey(2, "radial"), epoch(1)),
-        writer.ended(TrialKey(2, "radial"), "finished", 0.1, 1),
-    ),
+    "epoch of an ended trial": record_after_the_end,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,8 @@ def test_the_limit_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
 def ramp() -> NDArray[np.uint8]:
     """A bright picture that differs from each of its turned versions: [12, 20], from 100 to 255."""
     y, x = np.mgrid[:12, :20]
-    return (100 + 5 * y + 4 * x + (y // 6) * (x // 10) * 20).astype(np.uint8)
+    pixels: NDArray[np.uint8] = (100 + 5 * y + 4 * x + (y // 6) * (x // 10) * 20).astype(np.uint8)
+    return pixels
 
 
 @pytest.mark.parametrize("file_format", ["PNG", "TIFF", "PPM"])
@@ -63,7 +65,7 @@ def test_sixteen_bit_grey_is_scaled_to_eight(file_format: str) -> None:
     assert (decode(content, 64) == ramp()[:, :, None]).all()
 
 
-TURNED = {
+TURNED: dict[int, Callable[[NDArray[np.uint8]], NDArray[np.uint8]]] = {
     1: lambda a: a,
     2: np.fliplr,
     3: lambda a: np.rot90(a, 2),

@@ -228,11 +228,12 @@ def test_an_older_store_is_read_and_not_upgraded(file: Path, tmp_path: Path) -> 
 
 def test_a_reader_cannot_write(store_url: str, sample: StudyStore) -> None:
     with open_store(store_url, create=False) as reader:
-        for write in (
+        writes: list[Callable[[StudyStore], object]] = [
             lambda study: study.save_note("x", 1),
-            lambda study: study.reopen(("failed",)),
+            lambda study: study.reopen(["failed"]),
             lambda study: study.writer(),
-        ):
+        ]
+        for write in writes:
             with pytest.raises(StoreError, match=r"read-?only"):
                 write(reader.study("sample"))
     assert sample.note("x") is None

@@ -44,16 +44,31 @@ def replace_by_text(file: Path) -> None:
     other.replace(file)
 
 
+def delete_with_log(file: Path) -> None:
+    for path in file.parent.glob("store.db*"):
+        path.unlink()
+
+
+def replace_by_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def replace_by_nothing(file: Path) -> None:
+    file.unlink()
+    file.touch()
+
+
 GONE: dict[str, Callable[[Path], object]] = {
     "deleted": Path.unlink,
-    "deleted with its log": lambda file: [path.unlink() for path in file.parent.glob("store.db*")],
+    "deleted with its log": delete_with_log,
     "moved away": lambda file: file.rename(file.with_name("moved.db")),
     "folder moved away": lambda file: file.parent.rename(file.parent.with_name("moved")),
     "folder deleted": lambda file: shutil.rmtree(file.parent),
     "replaced by another store": replace_by_store,
     "replaced by text": replace_by_text,
-    "replaced by a folder": lambda file: (file.unlink(), file.mkdir()),
-    "replaced by nothing": lambda file: (file.unlink(), file.touch()),
+    "replaced by a folder": replace_by_folder,
+    "replaced by nothing": replace_by_nothing,
 }
 SPOILT: dict[str, Callable[[Path], object]] = {
     "emptied": overwrite(b""),

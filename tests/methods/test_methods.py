@@ -119,7 +119,7 @@ def test_prior_options_choose_the_prior() -> None:
 def test_options_take_precedence_over_the_configuration_and_the_study() -> None:
     posterior = build("mfvi", {"initial_rho": -5.0})[0].posteriors()[0]
     assert isinstance(posterior, GaussianPosterior)
-    assert posterior.rho.unique().tolist() == [-5.0]
+    assert posterior.rho.unique().tolist() == [-5.0]  # type: ignore[no-untyped-call]
     options = read_method_options("mfvi", {"kl_weight": 0.1, "pretrain_epochs": 4})
     method, training = find_method("mfvi"), TrainingOptions(epochs=9)
     assert method.kl_weight(training, options) == 0.1

@@ -148,7 +148,7 @@ def test_an_ensemble_has_the_draws_of_all_its_members(trained: tuple[Study, Stud
     assert np.array_equal(by_arm["deep_ensemble"][0], np.concatenate(by_arm["deterministic"]))
     assert by_arm["pair"][0].shape == (32, 40, 2)
     measures = final_measures(store).set_index("arm")
-    single = measures.loc["deterministic", "parameters"].iloc[0]
+    single = measures.loc[["deterministic"], "parameters"].iloc[0]
     assert measures.loc["deep_ensemble", "parameters"] == 3 * single
     labels = next(iter(kept.values()))["labels"]
     mean = metrics.predictive_mean(by_arm["pair"][0])

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import yaml
 from support.branin import branin_document, branin_study
@@ -71,7 +72,7 @@ def test_killed_five_times_it_ends_with_ten_runs_for_each_arm_and_the_proposals_
 
 
 def test_killed_in_its_second_search_it_resumes_there(tmp_path: Path) -> None:
-    terms = {"arms": ARMS, "search": {"runs": 3, "startup": 1}, "finals": {"searches": 2}}
+    terms: dict[str, Any] = {"arms": ARMS, "search": {"runs": 3, "startup": 1}, "finals": {"searches": 2}}
     undisturbed = branin_study(**terms)
     with open_store(f"sqlite:///{tmp_path / 'undisturbed.db'}") as store:
         registered = store.register(undisturbed, NOTHING)

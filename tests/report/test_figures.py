@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, paper_like
 
 from report.analysis import Analysis, analyse
@@ -51,7 +52,7 @@ def marks(axes: Axes) -> int:
     """How many points, lines, bars and cells with finite places the axes have."""
     lines = sum(int(np.isfinite(np.asarray(line.get_xydata(), dtype=float)).all(axis=1).sum()) for line in axes.lines)
     collections = sum(len(collection.get_paths()) for collection in axes.collections)
-    bars = sum(1 for patch in axes.patches if patch.get_path().vertices.size)
+    bars = sum(np.asarray(patch.get_path().vertices).size > 0 for patch in axes.patches)
     return lines + collections + bars
 
 
@@ -141,7 +142,9 @@ def test_the_bars_are_as_high_as_the_fractions(twelve: Analysis) -> None:
     (section,) = outcomes.sections(twelve)
     with drawing():
         figure = next(picture for picture in section.pictures if picture.name == "outcomes-best").draw()
-    heights = {round(patch.get_height(), 6) for patch in figure.axes[0].patches if patch.get_height() > 0}
+    bars = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
+    assert len(bars) == len(figure.axes[0].patches)
+    heights = {round(bar.get_height(), 6) for bar in bars if bar.get_height() > 0}
     paired = twelve.study.trials.loc[twelve.study.trials["paired"]]
     shares = {
         round(100 * float((own["outcome_best"] == outcome).mean()), 6)
@@ -158,7 +161,7 @@ def test_the_figures_of_the_reference_are_diamonds_and_the_picture_says_whose(st
     with drawing():
         axes = section.pictures[0].draw().axes[0]
     assert axes.get_xlabel() == f"◇ {analysis.reference_label}"
-    diamonds = [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "D"]
+    diamonds = [np.asarray(line.get_ydata())[0] for line in axes.lines if line.get_marker() == "D"]
     assert sorted(diamonds) == [11, 39, 44, 82]
 
 

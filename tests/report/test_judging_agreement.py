@@ -61,7 +61,7 @@ def test_the_sweep_and_the_report_judge_a_trial_alike(tmp_path: Path, kind: str)
         judged = JudgedStudy.of(load_frames(study)).trials.set_index(["configuration", "arm", "replicate"])
         sweeps = TrialJudge.of(study)
         for trial in study.results():
-            ours = judged.loc[tuple(trial.key), "outcome_best"]
+            ours: Any = judged.loc[tuple(trial.key), "outcome_best"]
             assert (None if pd.isna(ours) else ours) == sweeps.outcome(trial.key, trial.status, trial.metric), trial
     assert judged["outcome_best"].nunique() == 3
 
@@ -70,6 +70,7 @@ def test_the_rule_of_starts_is_that_of_its_definition(tmp_path: Path) -> None:
     """A trial learned if it is good, or beats guessing and gains more over its folded start than its cell requires."""
     with open_store(f"sqlite:///{tmp_path / 'made.db'}") as store:
         judged = JudgedStudy.of(load_frames(ruled("no_better_than_start")(store))).trials
+    row: Any
     for row in judged.itertuples():
         made = varied(Trial("", 0, int(row.configuration), str(row.arm)), 3)
         assert made.start is not None

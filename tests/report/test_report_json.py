@@ -32,7 +32,16 @@ EDGE = {"report/frames.py: Stored"}
 """The one name for a JSON object of the store, which was checked when it was written."""
 VALUES = {
     # Values of `rule`, `by_arm`, `ways`, `population` and others, of which the types only say that they are text.
-    *("below", "no_better_than_guessing", "no_better_than_untrained", "no_better_than_start", "not_measured"),
+    *(
+        "below",
+        "above",
+        "maximize",
+        "minimize",
+        "no_better_than_guessing",
+        "no_better_than_untrained",
+        "no_better_than_start",
+        "not_measured",
+    ),
     *("as_failures", "as_successes", "for_first", "for_second", "null", "score"),
     "generator",  # which is added when the JSON is written
     # Keys of the study file.

@@ -124,7 +124,7 @@ def test_ranges_are_uniform_on_their_scale() -> None:
     )
     assert ranges.size() is None
     assert ranges.allowed() is None
-    drawn = ranges.draw("random", 2000, 0)
+    drawn: list[dict[str, Any]] = list(ranges.draw("random", 2000, 0))
     assert stats.kstest([c["linear"] for c in drawn], stats.uniform(-10, 10).cdf).pvalue > 0.001
     assert stats.kstest([math.log10(c["log"]) for c in drawn], stats.uniform(-5, 2).cdf).pvalue > 0.001
     assert stats.chisquare([Counter(c["whole"] for c in drawn)[k] for k in range(1, 7)]).pvalue > 0.001
@@ -135,21 +135,23 @@ def test_ranges_are_uniform_on_their_scale() -> None:
 
 def test_a_sobol_sequence_fills_space_more_evenly_than_chance() -> None:
     plane = space(x={"low": 0, "high": 1}, y={"low": 0, "high": 1})
-    cells = Counter((int(8 * c["x"]), int(8 * c["y"])) for c in plane.draw("sobol", 64, seed=5))
+    drawn: list[dict[str, Any]] = list(plane.draw("sobol", 64, seed=5))
+    cells = Counter((int(8 * c["x"]), int(8 * c["y"])) for c in drawn)
     assert set(cells.values()) == {1}
 
 
 def test_an_integer_range_is_finite_and_drawn_without_repeats() -> None:
     dice = space(n={"low": 1, "high": 6, "integer": True})
     assert dice.size() == 6
-    assert sorted(c["n"] for c in dice.draw("random", 6, 0)) == [1, 2, 3, 4, 5, 6]
+    drawn: list[dict[str, Any]] = list(dice.draw("random", 6, 0))
+    assert sorted(c["n"] for c in drawn) == [1, 2, 3, 4, 5, 6]
 
 
 def test_the_allowed_part_of_a_huge_space_is_counted_without_listing_it() -> None:
     huge = space(**{f"x{i}": list(range(10)) for i in range(12)}, where="x0 + x1 <= 3")
     assert huge.size() == 10**12
     assert huge.allowed() == 10 * 10**10
-    drawn = huge.draw("random", 50, 0)
+    drawn: list[dict[str, Any]] = list(huge.draw("random", 50, 0))
     assert all(c["x0"] + c["x1"] <= 3 for c in drawn)
     assert huge.draw("random", 20, 0) == drawn[:20]
 

@@ -22,5 +22,5 @@ def test_probabilities_agree_with_scipy_stats(n: int, p: float) -> None:
 def test_a_quantile_is_the_smallest_count_that_reaches_it(q: float, p: float) -> None:
     n = np.arange(0, 400)
     k = binomial.quantile(q, n, p)
-    assert (stats.binom.cdf(k, n, p) >= q).all()
+    assert np.all(stats.binom.cdf(k, n, p) >= q)
     assert ((k == 0) | (stats.binom.cdf(k - 1, n, p) < q)).all()

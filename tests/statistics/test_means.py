@@ -16,9 +16,9 @@ SAMPLES = st.lists(st.floats(-10, 10).map(lambda value: round(value, 3)), min_si
 
 def hall(sample: np.ndarray, mean: float) -> float:
     """Hall's transform of Student's statistic of `mean`, term by term."""
-    n, s = len(sample), sample.std(ddof=1)
-    g = np.mean((sample - sample.mean()) ** 3) / s**3
-    t = (sample.mean() - mean) * math.sqrt(n) / s
+    n, s = len(sample), float(sample.std(ddof=1))
+    g = float(np.mean((sample - sample.mean()) ** 3)) / s**3
+    t = (float(sample.mean()) - mean) * math.sqrt(n) / s
     return t + g * t**2 / (3 * math.sqrt(n)) + g**2 * t**3 / (27 * n) + g / (6 * math.sqrt(n))
 
 

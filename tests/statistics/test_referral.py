@@ -66,7 +66,8 @@ def test_the_standard_error_agrees_with_a_plain_bootstrap_over_patients() -> Non
     ours = referred_aucs(labels, both, uncertainty, (0.2,), weights)[:, 0].std(ddof=1)
 
     def referred(*arrays: NDArray[np.float64]) -> float:
-        return float(metrics.referral_curve(*arrays, (0.2,))[0])
+        truth, values, doubt = arrays
+        return float(metrics.referral_curve(truth, values, doubt, (0.2,))[0])
 
     theirs = metrics.bootstrap_standard_error(referred, (labels, scores, uncertainty), 1000, patients)
     assert ours == pytest.approx(theirs, rel=0.1)

@@ -36,7 +36,7 @@ def _score_by_search(table: Table, difference: float) -> float:
         )
 
     second = minimize_scalar(negative_log_likelihood, bounds=(low + 1e-12, high - 1e-12), options={"xatol": 1e-12}).x
-    return (b - c - n * difference) / np.sqrt(n * (2 * second + difference * (1 - difference)))
+    return float((b - c - n * difference) / np.sqrt(n * (2 * second + difference * (1 - difference))))
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_a_writer_killed_twenty_times_loses_nothing_that_it_acknowledged(store_u
         assert {number for number in ended if states[TrialKey(number, "radial")] != "finished"} == set()
         counts = frame.groupby("configuration")["epoch"].agg(["count", "max"])
         for number, last in written.items():
-            assert counts.loc[number, "count"] >= last
+            assert counts["count"][number] >= last
         # A flush is stored completely or not at all, and epochs have no gaps.
         assert (counts["count"] == counts["max"]).all()
         assert (counts["count"] % kill_writer.BATCH == 0).all()

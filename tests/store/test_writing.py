@@ -57,7 +57,7 @@ def test_a_trial_that_is_opened_again_has_left_nothing(sample: StudyStore) -> No
     assert sample.reopen(("failed", "timed_out")) == 1
     assert sample.states()[MFVI] == "planned"
     after = sample.trials().set_index(["configuration", "arm"])
-    forgotten = after.loc[(MFVI.configuration, MFVI.arm)]
+    forgotten: Any = after.loc[(MFVI.configuration, MFVI.arm)]
     assert forgotten["attempts"] == 0
     assert forgotten[["started", "ended", "seconds", "worker", "device", "error", "metric"]].isna().all()
     assert sample.predictions("test") == {}
@@ -69,7 +69,7 @@ def test_a_trial_that_is_opened_again_has_left_nothing(sample: StudyStore) -> No
 
 def test_what_is_written_is_read_back(sample: StudyStore) -> None:
     run_a_trial(sample)
-    row = sample.trials().set_index(["configuration", "arm"]).loc[(1, "radial")]
+    row: Any = sample.trials().set_index(["configuration", "arm"]).loc[(1, "radial")]
     assert (row["status"], row["metric"], row["metric_epoch"], row["seconds"]) == ("finished", 0.53, 3, 1.5)
     assert (row["attempts"], row["worker"], row["device"]) == (1, "worker", "cpu")
     assert pd.isna(row["error"])
@@ -168,7 +168,8 @@ def test_every_float_survives(sample: StudyStore, value: float) -> None:
         writer.epoch(RADIAL, EpochResult(1, {"nll": value, "own": value}, seconds=value, curves={"steps": [value, 1]}))
         writer.ended(RADIAL, "diverged", value, 1, seconds=value)
     sample.save_note("facts", {"threshold": [value, "NaN", None]})
-    row, trial = sample.epochs().iloc[0], sample.trials().set_index(["configuration", "arm"]).loc[(1, "radial")]
+    row = sample.epochs().iloc[0]
+    trial: Any = sample.trials().set_index(["configuration", "arm"]).loc[(1, "radial")]
     steps = sample.curves()["values"].iloc[0]
     threshold, *rest = sample.note("facts")["threshold"]
     found = [row["nll"], row["own"], row["seconds"], trial["metric"], trial["seconds"], steps[0], threshold]
@@ -206,8 +207,10 @@ def test_numbers_of_other_libraries_are_numbers(sample: StudyStore) -> None:
     import numpy as np
 
     with sample.writer() as writer:
-        writer.epoch(RADIAL, EpochResult(1, {"nll": np.float32(0.5), "own": np.int64(3)}))
-        writer.ended(RADIAL, "finished", np.float64(0.5), np.int64(1))
+        measures: dict[str, Any] = {"nll": np.float32(0.5), "own": np.int64(3)}
+        number: Any = np.int64(1)
+        writer.epoch(RADIAL, EpochResult(1, measures))
+        writer.ended(RADIAL, "finished", np.float64(0.5), number)
     sample.save_note("array", {"quantiles": np.array([0.5, math.nan]), "n": np.int64(4)})
     assert list(sample.epochs().loc[0, ["nll", "own"]]) == [0.5, 3.0]
     assert repr(sample.note("array")) == repr({"quantiles": [0.5, math.nan], "n": 4})

@@ -222,7 +222,7 @@ def redirects_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    sys.stdout = None  # type: ignore[assignment]
+    sys.stdout = None
 
 
 def segfaults() -> None:

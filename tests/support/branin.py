@@ -25,7 +25,7 @@ BEST = 0.397887
 def branin(configuration: Mapping[str, Any]) -> float:
     """Branin's function over the space: [0, 1]^2 to [-5, 10] x [0, 15]."""
     u = (math.log10(configuration["learning_rate"]) + 5) / 2
-    v = (configuration["initial_rho"] + 10) / 10
+    v = (float(configuration["initial_rho"]) + 10) / 10
     x, y = 15 * u - 5, 15 * v
     bowl = y - 5.1 / (4 * math.pi**2) * x**2 + 5 / math.pi * x - 6
     return bowl**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10

@@ -95,7 +95,7 @@ def pages(downloads: Path, *, javascript: bool = True) -> Iterator[Browser]:
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
     except ImportError:
-        webdriver = None
+        webdriver = None  # type: ignore[assignment]
     if not chromium or not driver or webdriver is None:
         missing = "needs chromium, chromedriver (Debian: chromium-driver) and the Python package selenium"
         if os.environ.get("ROBUSTNESS_REQUIRE_BROWSER") == "1":

@@ -98,7 +98,7 @@ def tiff(width: int, height: int) -> bytes:
 def encoded(pixels: np.ndarray, file_format: str = "PNG", **options: object) -> bytes:
     """Pixels as an image file."""
     content = BytesIO()
-    Image.fromarray(pixels).save(content, file_format, **options)  # type: ignore[arg-type]
+    Image.fromarray(pixels).save(content, file_format, **options)
     return content.getvalue()
 
 

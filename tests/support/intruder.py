@@ -19,7 +19,7 @@ if sys.argv[1] == "token":
 # Ray reads the variables when it is imported.
 import ray
 from ray._private import ray_constants
-from ray._raylet import GcsClient
+from ray._raylet import GcsClient  # type: ignore[attr-defined]
 from ray.exceptions import AuthenticationError
 
 ray_constants.NUM_REDIS_GET_RETRIES = 1

@@ -181,3 +181,10 @@ def one_stream(trial: Trial) -> Iterator[EpochResult]:
         streams.numpy(purpose).random()
     rate = float(trial.hyperparameters["rate"])
     yield EpochResult(1, {"validation_auc": 0.5 + 0.2 * rate + 0.1 * float(streams.numpy("data_order").random())})
+
+
+def partly_failing(trial: Trial) -> Iterator[EpochResult]:
+    """`streamed`, but the second arm fails on every third configuration."""
+    if trial.arm == "second" and trial.configuration % 3 == 0:
+        raise ValueError("a fault on purpose")
+    yield from streamed(trial)

@@ -19,7 +19,7 @@ def main(folder: Path) -> None:
     cluster.remove_node(second, allow_graceful=False)
     (folder / "node_lost").touch()
     sys.stdin.readline()
-    cluster.shutdown()
+    cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

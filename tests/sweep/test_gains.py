@@ -63,6 +63,10 @@ def test_a_new_network_seldom_gains_more_than_a_small_cell_allows() -> None:
     exceeded, covered = [], []
     true = 0.03 * math.sqrt(2) * norm.ppf(0.99)
     for number in range(60):
+
+        def seeded(i: int, n: int = number) -> np.random.Generator:
+            return np.random.default_rng([n, i])
+
         scores = 0.65 + 0.03 * generator.standard_normal(25)
         point = gain_point(
             scores,
@@ -70,7 +74,7 @@ def test_a_new_network_seldom_gains_more_than_a_small_cell_allows() -> None:
             1,
             0.01,
             True,
-            lambda i, n=number: np.random.default_rng([n, i]),
+            seeded,
         )
         exceeded.append(norm.sf(point.value / (0.03 * math.sqrt(2))))
         covered.append(point.low <= true <= point.high)
@@ -98,4 +102,4 @@ def test_networks_that_all_score_alike_are_the_threshold() -> None:
     points = cell_points(
         np.array([0.5] * 20 + [0.6] * 20), ["a"] * 20 + ["b"] * 20, ["x"] * 40, 0.01, np.random.default_rng()
     )
-    assert (points["a"].value, points["b"].value) == (pytest.approx(0.5), pytest.approx(0.6))
+    assert (points["a"].value, points["b"].value) == pytest.approx((0.5, 0.6))

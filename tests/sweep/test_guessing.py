@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from robustness.metrics import accuracy, multiclass_auc
+from robustness.metrics import MetricFunction, accuracy, multiclass_auc
 from robustness.sweep import guessing
 from robustness.sweep.chance import upper_quantile
 from robustness.sweep.guessing import Guesses, draws_for, guess, upper_point
@@ -73,7 +73,7 @@ def test_the_luck_of_patients_has_the_variance_of_the_rank_sum() -> None:
 @pytest.mark.parametrize("metric", [multiclass_auc, accuracy])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_many_guesses_at_once_are_those_of_the_metric_itself(
-    metric: guessing.MetricFunction, classes: int, monkeypatch: pytest.MonkeyPatch
+    metric: MetricFunction, classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generator = np.random.default_rng(3)
     labels, patients = generator.integers(0, classes, 60), generator.integers(0, 25, 60)

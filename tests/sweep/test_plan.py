@@ -23,7 +23,8 @@ def test_the_papers_study_has_86_configurations_and_172_trials_of_720_and_576() 
     assert (len(made.configurations), len(made.trials)) == (86, 172)
     assert len({tuple(sorted(c.items())) for c in made.configurations}) == 86
     assert [c["optimizer"] for c in made.configurations].count("sgd") == 43
-    assert all(c["batch_size"] * c["variational_samples"] <= 256 for c in made.configurations)
+    configurations: list[dict[str, Any]] = [dict(values) for values in made.configurations]
+    assert all(c["batch_size"] * c["variational_samples"] <= 256 for c in configurations)
 
 
 def test_extending_the_papers_study_from_20_to_86_keeps_the_first_20() -> None:

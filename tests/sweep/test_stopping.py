@@ -4,6 +4,7 @@ import heapq
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,7 +166,7 @@ def test_the_named_pair_is_the_only_comparison() -> None:
     assert watched_comparisons(compared, ["c", "a"]) == [("a", "c")]
 
 
-def decision(folder: Path, **changes: object) -> tuple[Decision, list[TrialKey]]:
+def decision(folder: Path, **changes: Any) -> tuple[Decision, list[TrialKey]]:
     study = load_study(str(write_study(folder, **changes)))
     plan = make_plan(study)
     return Decision(study, plan), [trial.key for trial in plan.trials]

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -10,7 +11,7 @@ from support.trials import SMALL_TASK
 
 from robustness.errors import RobustnessError, StoreError
 from robustness.execution.inline import InlineExecutor
-from robustness.execution.protocol import Executor, Started
+from robustness.execution.protocol import Executor, Observer, Started, Terms, never
 from robustness.execution.tune import TuneExecutor
 from robustness.store import open_store
 from robustness.study.loading import load_study
@@ -18,7 +19,7 @@ from robustness.sweep.plan import make_plan
 from robustness.sweep.recording import Recorder
 from robustness.sweep.stopping import STOPPED_NOTE
 from robustness.sweep.sweep import SweepResult, read_keys, sweep
-from robustness.trial import EpochResult, TrialKey
+from robustness.trial import EpochResult, Trial, TrialKey
 
 
 def swept(path: Path, url: str, executor: Executor, stop: Callable[[], bool] | None = None) -> SweepResult:
@@ -34,7 +35,7 @@ def swept(path: Path, url: str, executor: Executor, stop: Callable[[], bool] | N
 @pytest.mark.usefixtures("local_ray")
 def test_inline_one_worker_and_two_give_the_same_results(tmp_path: Path) -> None:
     path = write_study(tmp_path, sampling={"configurations": 5, "replicates": 2, "seed": 3})
-    executors = {"inline": InlineExecutor(), "one": TuneExecutor(1), "two": TuneExecutor(2)}
+    executors: dict[str, Executor] = {"inline": InlineExecutor(), "one": TuneExecutor(1), "two": TuneExecutor(2)}
     for name, executor in executors.items():
         assert swept(path, store_url(tmp_path, name), executor) == SweepResult(20, 0, 0)
     texts = {results(store_url(tmp_path, name)) for name in executors}
@@ -83,18 +84,19 @@ def test_a_sweep_that_is_stopped_again_and_again_loses_nothing_and_runs_nothing_
     assert swept(path, store_url(tmp_path), InlineExecutor()).run == 0
 
 
-class StoppedAfter:
+class StoppedAfter(InlineExecutor):
     """The inline executor, stopped after a number of epochs."""
 
     def __init__(self, epochs: int) -> None:
+        super().__init__()
         self._left = epochs
 
-    def run(self, trials, observer, terms, stop) -> None:  # type: ignore[no-untyped-def]
+    def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool] = never) -> None:
         def out_of_epochs() -> bool:
             self._left -= 1
             return self._left < 0 or stop()
 
-        InlineExecutor().run(trials, observer, terms, out_of_epochs)
+        super().run(trials, observer, terms, out_of_epochs)
 
 
 def test_a_trial_is_judged_by_its_best_epoch_and_pretraining_never_counts(tmp_path: Path) -> None:
@@ -151,7 +153,10 @@ def test_a_decided_difference_ends_the_sweep_early(tmp_path: Path) -> None:
 
 
 def test_a_watched_sweep_with_replicates_is_resumed_and_extended_to_the_same_bytes(tmp_path: Path) -> None:
-    changes = {"arms": ["first", "second", "third"], "stop": {"arms": ["first", "second"], "minimum_pairs": 30}}
+    changes: dict[str, Any] = {
+        "arms": ["first", "second", "third"],
+        "stop": {"arms": ["first", "second"], "minimum_pairs": 30},
+    }
     path = write_study(tmp_path, sampling={"configurations": 4, "replicates": 2, "seed": 3}, **changes)
     swept(path, store_url(tmp_path, "whole"), InlineExecutor())
     for epochs in (5, 20, 1000):

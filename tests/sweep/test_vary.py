@@ -45,7 +45,8 @@ def test_the_report_names_the_stream_that_the_score_depends_on(
         assert entry["largest"] == "data_order"
         assert entry["streams"]["data_order"]["share"] == 1.0
         assert entry["streams"]["initialisation"]["share"] == 0.0
-        assert 0 < entry["hyperparameters"]["low"] < entry["hyperparameters"]["share"] < 1
+        share = entry["shares"]["hyperparameters"]
+        assert 0 < share["low"] < share["share"] < 1
     assert found["sampling"]["pairs"] == 14
 
 

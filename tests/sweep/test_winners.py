@@ -83,7 +83,7 @@ def test_the_choice_does_not_depend_on_the_order_and_equal_ones_go_to_the_first(
     order: list[int], values: list[int]
 ) -> None:
     metrics = {trial.key: float(value) for trial, value in zip(TRIALS, values, strict=True)}
-    records = tried(metrics)
+    records = tried({**metrics})
     winners = choose([records[index] for index in order], TERMS)
     assert winners == choose(records, TERMS)
     for place, key in winners.items():

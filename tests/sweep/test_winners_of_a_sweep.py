@@ -28,7 +28,7 @@ from robustness.sweep.sweep import SweepResult, read_keys, sweep
 from robustness.trial import TrialKey
 
 ROOT = Path(__file__).parents[2]
-SPACE = {"data": ["large", "small"], "rate": [0.1, 0.2, 0.3]}
+SPACE: dict[str, list[Any]] = {"data": ["large", "small"], "rate": [0.1, 0.2, 0.3]}
 WINNERS = {"by": "data", "replicates": 4, "fewer": {"large": 2}}
 FURTHER = 2 * (3 + 1)
 """Of two arms: three further replicates of one value and one of the other."""

@@ -38,7 +38,7 @@ class TestArrays(TaskContract):
     @pytest.fixture(autouse=True)
     def _written(self, tmp_path: Path) -> None:
         rng = np.random.default_rng(0)
-        arrays = {
+        arrays: dict[str, Any] = {
             f"{split}_{kind}": rng.integers(0, 255, (12, 16, 16, 3), dtype=np.uint8) if kind == "images" else labels
             for split in ("train", "val", "test")
             for kind, labels in (("images", None), ("labels", np.arange(12) % 2))

@@ -45,7 +45,8 @@ def importance_results(
     space, watched = study_space(study.frames), study.sample.watch is not None
     results: dict[str, ArmImportance] = {}
     for arm, frame in units.items():
-        found = Importances({}, WATCHED) if watched else importance_of(levels, space, frame["score"])
+        own = {name: each for name, each in levels.items() if study.frames.applies(name, arm)}
+        found = Importances({}, WATCHED) if watched else importance_of(own, space, frame["score"])
         whole = sum(entry.raw for entry in found.of.values())
         results[arm] = {
             "hyperparameters": {
@@ -155,13 +156,13 @@ def _maps(analysis: Analysis, arms: Mapping[str, Importance]) -> Iterator[Pictur
     def weight(table: TwoWay) -> float:
         return sum(own[name]["explained"] for own in arms.values() for name in table["hyperparameters"] if name in own)
 
-    if not tables:
+    if not tables or not analysis.frames.has_thresholds:
         return
     table = max(tables, key=weight)
     words = OUTCOME_WORDS[analysis.primary]
     down, across = (text(name, 40) for name in table["hyperparameters"])
     for place, arm in enumerate(analysis.arms.names[:MOST_MAPS]):
-        if np.any(table["arms"][arm]["of"]):
+        if arm in table["arms"] and np.any(table["arms"][arm]["of"]):
             yield Picture(
                 f"two-way-{place}",
                 f"{text(arm)}: {words} by {down} and {across}",

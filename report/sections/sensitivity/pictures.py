@@ -13,7 +13,7 @@ from report.drawing.style import panel
 from report.records.estimates import Fraction, known
 from report.sections.sensitivity.entries import HyperparameterRates
 from report.sections.sensitivity.importance import importance_sections
-from report.words import OUTCOME_WORDS, number, share_cell, text
+from report.words import DASH, OUTCOME_WORDS, number, share_cell, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,10 @@ def _rates(analysis: Analysis) -> Iterator[Section]:
         )
     for name, levels in rates.items():
         for place, value in enumerate(levels["values"]):
-            shares = (share_cell(arm[analysis.primary][place]) for arm in levels["arms"].values())
+            shares = (
+                share_cell(levels["arms"][arm][analysis.primary][place]) if arm in levels["arms"] else DASH
+                for arm in analysis.arms.names
+            )
             rows.append((f"{text(name, 40)} = {number(value)}", *shares))
     columns = ("Value", *(f"{text(arm, 40)}: {words}" for arm in analysis.arms.names))
     yield Section(

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from report.comparison import fraction_entry, has_outcome
-from report.frames import StudyFrames, is_missing
+from report.comparison import fraction_entry, has_outcome, normalised
+from report.frames import StudyFrames, is_missing, own_column
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
 from report.records.estimates import Fraction, known
@@ -50,14 +50,18 @@ def results(study: JudgedStudy) -> SensitivityResults:
     rates: dict[str, HyperparameterRates] = {
         name: {
             "values": each.labels,
-            "arms": {arm: _rates(frame, units[arm], each, frames.goal) for arm, frame in trials.items()},
+            "arms": {
+                arm: _rates(frame, units[arm], each, frames.goal)
+                for arm, frame in trials.items()
+                if frames.applies(name, arm)
+            },
         }
         for name, each in of.items()
     }
     return {
         "hyperparameters": rates,
-        "two_way": _two_way(trials, of),
-        "importance": importance_results(units, of, study),
+        "two_way": _two_way(trials, of, frames),
+        "importance": importance_results(_for_importance(study, units), of, study),
         "worst_value": {arm: _worst(rates, arm) for arm in units},
         "winners": {arm: _winner(frame, frames, arm) for arm, frame in units.items()},
         "sensible_range": {arm: _sensible(frame, of, rates, arm, frames.goal) for arm, frame in trials.items()},
@@ -97,7 +101,17 @@ def _middle(scores: pd.Series[Any], goal: Goal) -> MiddleScore:
     return {"median": float(scores.median()), "best": goal.best(scores.tolist())}
 
 
-def _two_way(trials: Mapping[str, pd.DataFrame], of: Mapping[str, Levels]) -> list[TwoWay]:
+def _for_importance(study: JudgedStudy, units: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
+    """The scores of each configuration; with several tasks in standard deviations of each task."""
+    if study.sample.tasks == 1:
+        return units
+    planned, name = study.planned, f"score_{study.frames.rule}"
+    scaled = planned.assign(**{name: normalised(planned, planned[name])})
+    trials = {arm: arm_trials(scaled, arm, study.frames.rule, study.frames.has_thresholds) for arm in units}
+    return {arm: frame.groupby(level="configuration").mean() for arm, frame in trials.items()}
+
+
+def _two_way(trials: Mapping[str, pd.DataFrame], of: Mapping[str, Levels], frames: StudyFrames) -> list[TwoWay]:
     """Trials for every two hyperparameters: tables [levels of the first, levels of the second] of each arm."""
     tables_of_pairs: list[TwoWay] = []
     for first, second in combinations(of, 2):
@@ -105,6 +119,8 @@ def _two_way(trials: Mapping[str, pd.DataFrame], of: Mapping[str, Levels]) -> li
         shape = (len(a.labels), len(b.labels))
         arms: dict[str, TwoWayTables] = {}
         for arm, frame in trials.items():
+            if not (frames.applies(first, arm) and frames.applies(second, arm)):
+                continue
             rows, columns = a.of.reindex(frame.index), b.of.reindex(frame.index)
             used = (rows.notna() & columns.notna()).to_numpy()
             cell = (rows[used].astype(int).to_numpy(), columns[used].astype(int).to_numpy())
@@ -123,6 +139,7 @@ def _worst(rates: Mapping[str, HyperparameterRates], arm: str) -> WorstValue | N
     candidates: list[WorstValue] = [
         {"hyperparameter": name, "value": value, **entry}
         for name, rate in rates.items()
+        if arm in rate["arms"]
         for value, entry in zip(rate["values"], rate["arms"][arm]["learned_nothing"], strict=True)
         if entry["configurations"] >= LEAST_CONFIGURATIONS and known(entry["fraction"]) > 0
     ]
@@ -139,7 +156,7 @@ def _winner(units: pd.DataFrame, frames: StudyFrames, arm: str) -> Winner | None
     near = int((oriented >= oriented.max() - NEAR).sum())
     return {
         "configuration": number,
-        "hyperparameters": _values(frames, number),
+        "hyperparameters": _values(frames, number, arm),
         "score": float(units["score"].to_numpy()[oriented.argmax()]),
         "near": {"within": NEAR, "count": near, "of": len(units), "fraction": near / len(units)},
         "reference": None if reference is None else _reference_winner(units, frames, reference),
@@ -157,9 +174,13 @@ def _reference_winner(units: pd.DataFrame, frames: StudyFrames, reference: Mappi
     }
 
 
-def _values(frames: StudyFrames, number: int) -> dict[str, object]:
+def _values(frames: StudyFrames, number: int, arm: str) -> dict[str, object]:
     row = frames.configurations.loc[number]
-    return {str(name): plain(value) for name, value in row.items() if not is_missing(value)}
+    return {
+        str(name).removeprefix(own_column(arm, "")): plain(value)
+        for name, value in row.items()
+        if not is_missing(value) and frames.applies(str(name), arm)
+    }
 
 
 def _same(drawn: pd.DataFrame, reference: Mapping[str, object]) -> list[Any]:
@@ -181,6 +202,8 @@ def _sensible(
     removed: dict[str, object] = {}
     kept = np.ones(len(trials), dtype=bool)
     for name, own in of.items():
+        if arm not in rates[name]["arms"]:
+            continue
         entries = rates[name]["arms"][arm]
         used = [n for n in range(len(own.labels)) if entries["learned_nothing"][n]["of"]]
         if len(used) < 2:

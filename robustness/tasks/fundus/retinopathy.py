@@ -53,7 +53,7 @@ class Options(BaseModel):
 
     folder: str = Field(min_length=1)
     """Folder written by `robustness prepare retinopathy --out`."""
-    positive_from: int = Field(2, ge=1, le=4)
+    positive_from: int = Field(default=2, ge=1, le=4)
     """Lowest grade that counts as positive."""
 
 

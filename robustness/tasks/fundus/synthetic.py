@@ -28,19 +28,19 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    image_size: int = Field(32, ge=16, le=1024)
+    image_size: int = Field(default=32, ge=16, le=1024)
     """Side of the square images in pixels."""
-    train: int = Field(1200, ge=2)
+    train: int = Field(default=1200, ge=2)
     """Number of training images; a smaller set is a prefix of a larger one."""
-    validation: int = Field(400, ge=2)
+    validation: int = Field(default=400, ge=2)
     """Number of validation images."""
-    test: int = Field(400, ge=0)
+    test: int = Field(default=400, ge=0)
     """Number of test images."""
-    seed: int = Field(0, ge=0)
+    seed: int = Field(default=0, ge=0)
     """Seed of the images, separate from the study's seed so that studies can share data."""
-    positive_from: int = Field(2, ge=1, le=4)
+    positive_from: int = Field(default=2, ge=1, le=4)
     """Lowest grade that counts as positive."""
-    poor_quality: float = Field(0.15, ge=0, le=1)
+    poor_quality: float = Field(default=0.15, ge=0, le=1)
     """Share of images that are blurred, dark or have an artefact."""
 
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 from robustness.metrics import METRICS
 from robustness.trainables.classification.gpu_memory import gpu_memory
 from robustness.trainables.classification.options import TrainingOptions
-from robustness.trainables.classification.study import check
+from robustness.trainables.classification.study import check, settle
 from robustness.trainables.trainable import Trainable
 
 TRAINABLE = Trainable(
     "robustness.trainables.classification.training:train",
     check=check,
+    settle=settle,
     metrics=tuple(METRICS),
     training_options=TrainingOptions,
     needs_torch=True,

@@ -45,6 +45,10 @@ class Pictures:
             pictures = augment(pictures, augmentation)
         return pictures.sub_(self.mean).div_(self.std)
 
+    def batches(self, batch_size: int, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+        """Return the whole split in normalised batches, without augmentation."""
+        return [self.batch(slice(start, start + batch_size)).to(dtype) for start in range(0, len(self), batch_size)]
+
 
 def _as_tensor(split: Split) -> Tensor:
     """Return the images as a tensor on the same memory, without torch's warning about read-only shared arrays."""

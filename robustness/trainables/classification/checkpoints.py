@@ -26,13 +26,14 @@ from robustness.errors import CheckpointError
 from robustness.guards.printable import printable
 from robustness.guards.sealed import read_sealed, write_sealed
 from robustness.plugins import trainable_name
+from robustness.study.changes import present_training
 from robustness.trainables.optimizers import JoinedOptimizer
 from robustness.trial import EpochResult, Trial
 
 FORMAT = 2
 
 _FOREIGN = "not a model or checkpoint written by robustness"
-_NOT_DECISIVE = ("checkpoint", "stage", "run")
+_NOT_DECISIVE = ("checkpoint", "folder", "timeout", "stage", "run")
 """Fields of a trial that do not change its numbers."""
 _LATER: Mapping[str, Any] = {"records_start": False, "goal": "maximize", "task_label": "", "own": (), "varied": None}
 """Later fields, omitted at their defaults: checkpoints from before they existed still belong to their trials."""
@@ -187,10 +188,11 @@ def identity(trial: Trial) -> str:
 
 
 def _is_same_trial(stored: object, trial: Trial) -> bool:
-    """Whether a stored identity is this trial's, possibly with a former name of its trainable."""
+    """Whether a stored identity is this trial's, possibly with former names in it."""
     try:
         values = json.loads(str(stored))
-        return _identity({**values, "trainable": trainable_name(values["trainable"])}) == identity(trial)
+        present = {"trainable": trainable_name(values["trainable"]), "training": present_training(values["training"])}
+        return _identity({**values, **present}) == identity(trial)
     except (ValueError, TypeError, KeyError):
         return False
 

@@ -60,7 +60,7 @@ def finish(run: Run, chosen: Path) -> dict[str, float]:
     noise = evaluation_noise(run.trial, model.epoch, device)
 
     def predictions(pictures: Pictures) -> NDArray[np.float32]:
-        return predict(ensemble, pictures, TEST_SAMPLES, noise, run.options.evaluation_batch_size)
+        return predict(ensemble, pictures.batches(run.options.evaluation_batch_size), TEST_SAMPLES, noise)
 
     validation_uncertainty = metrics.mutual_information(predictions(run.validation_set))
     replace(model, uncertainty=torch.from_numpy(validation_uncertainty)).save(chosen)
@@ -112,14 +112,18 @@ def _forget_without_model(trial: Trial, chosen: Path) -> None:
 
 def _best_epoch(epochs: Sequence[EpochResult], trial: Trial) -> int | None:
     """The first epoch with the best metric; pre-training does not count."""
-    counted = [result for result in epochs if not result.pretraining]
-    goal = find_goal(trial.goal)
+    counted, goal = _counted(epochs, trial), find_goal(trial.goal)
     return max(counted, key=lambda each: goal.oriented(each.measures[trial.metric])).epoch if counted else None
 
 
 def _is_best(run: Run, result: EpochResult) -> bool:
     """Whether an epoch is the best so far and the run still has its weights; ties keep the earlier epoch."""
-    if result.pretraining or result.epoch != len(run.epochs):
+    if result.epoch != len(run.epochs) or not _counted([result], run.trial):
         return False
     name, goal = run.trial.metric, find_goal(run.trial.goal)
-    return all(goal.better(result.measures[name], e.measures[name]) for e in run.epochs[:-1] if not e.pretraining)
+    return all(goal.better(result.measures[name], each.measures[name]) for each in _counted(run.epochs[:-1], run.trial))
+
+
+def _counted(epochs: Sequence[EpochResult], trial: Trial) -> list[EpochResult]:
+    """The epochs after pre-training that were evaluated."""
+    return [each for each in epochs if not each.pretraining and trial.metric in each.measures]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from robustness.errors import StudyFileError
+from robustness.errors import StudyFileError, shown
+from robustness.trainables.precision import Precision
 from robustness.validation import read_options
 
 
@@ -22,6 +23,9 @@ class TrainingOptions(BaseModel):
     """Initial epochs that train only the means, on the NLL; they never count towards an outcome."""
     evaluation_samples: int = Field(default=16, ge=1)
     """Draws of the weights that the predictive mean on the validation set averages."""
+    evaluate_every: int = Field(default=1, ge=1)
+    """Epochs between evaluations on the validation set; the last epoch is always evaluated. Evaluated epochs have the
+    same results whatever its value; the others have none of the validation set, so the best epoch is one of fewer."""
     evaluation_batch_size: int = Field(default=256, ge=1)
     """Images evaluated at a time; affects results only by rounding."""
     kl_weight: float = Field(default=1.0, ge=0)
@@ -40,10 +44,26 @@ class TrainingOptions(BaseModel):
     """Epochs between checkpoints, from which an interrupted trial resumes; 0 saves none."""
     device: str = "auto"
     """`auto` uses a GPU if the trial has one; or `cpu`, `cuda`, `cuda:1`."""
-    mixed_precision: bool = False
-    """Forward passes in bfloat16, except in tests of final models: faster on GPUs that support it, less precise."""
+    precision: Precision = "float32"
+    """What convolutions and linear layers compute in, except in tests of final models; draws, KL and optimiser are
+    always float32. `bfloat16` is faster and less precise, and refused where it would be emulated; `auto` takes it where
+    the processor or GPU has it, and stays with that choice once the study is registered."""
     deterministic: bool = False
     """Refuse operations whose results may differ between runs; CPU runs are reproducible without it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_present_key(cls, values: Any) -> Any:
+        """Read `mixed_precision`, the former key: true is bfloat16."""
+        if not isinstance(values, Mapping) or "mixed_precision" not in values:
+            return values
+        present = dict(values)
+        mixed = present.pop("mixed_precision")
+        if not isinstance(mixed, bool):
+            raise ValueError(f"mixed_precision must be true or false, found {shown(mixed)}; its new key is precision")
+        if "precision" in present:
+            raise ValueError("mixed_precision is the former key of precision: set only precision")
+        return present | {"precision": "bfloat16" if mixed else "float32"}
 
 
 def read_training(section: Mapping[str, Any], strict: bool | None = None) -> TrainingOptions:

@@ -33,6 +33,8 @@ from robustness.trial import Trial
 
 FORMAT = 1
 LARGEST_IMAGE, MOST_CHANNELS = 4096, 64
+BATCH = 256
+"""Images predicted at a time."""
 EXAMPLE = asdict(Trial(study="", seed=0, configuration=0, arm=""))
 """A trial whose fields have the types that a file's must have."""
 KEYS = {
@@ -104,7 +106,7 @@ class FinalModel:
         """Return probabilities [draws, n, classes] of images [n, height, width, channels]; deterministic."""
         no_labels = torch.zeros(len(images), dtype=torch.int64)
         pictures = Pictures(torch.from_numpy(images), no_labels, self.mean.view(-1, 1, 1), self.std.view(-1, 1, 1))
-        return predict(self.ensemble, pictures, samples, evaluation_noise(self.trial, self.epoch))
+        return predict(self.ensemble, pictures.batches(BATCH), samples, evaluation_noise(self.trial, self.epoch))
 
 
 def load_model(path: Path, trust: bool = False) -> FinalModel:

@@ -28,6 +28,10 @@ from robustness.tasks import check_task, is_task, task_image_size, task_names
 from robustness.trainables.classification.options import TrainingOptions, read_training
 from robustness.trainables.hyperparameters import always_given, check_hyperparameters
 from robustness.trainables.models import MODELS, check_model
+from robustness.trainables.precision import refuse_emulation, settled_training
+
+LATER: Mapping[str, Any] = {"precision": "float32", "evaluate_every": 1}
+"""Options that were added after the first studies, with their defaults."""
 
 
 def check(study: Study, check_data: bool = True) -> Study:
@@ -46,9 +50,41 @@ def check(study: Study, check_data: bool = True) -> Study:
     _check_task_and_model(study, check_data)
     for arm in study.arms:
         _check_arm(arm, study.space_of(arm.label))
-    # Omitted where it is off, so that studies registered before this option existed keep their hash.
-    omitted = None if training.mixed_precision else {"mixed_precision"}
-    return replace(study, training=training.model_dump(mode="json", exclude=omitted))
+    return replace(study, training=written(training))
+
+
+def written(training: TrainingOptions) -> dict[str, Any]:
+    """Return training options as a study keeps them."""
+    return _without_defaults(training.model_dump(mode="json"))
+
+
+def settle(study: Study, registered: Mapping[str, Any] | None, here: bool) -> Study:
+    """Return the study with precisions that are no longer `auto`; raises if this machine would emulate one."""
+    gpu = study.resources.gpu != 0 and study.training["device"] != "cpu"
+    stored = None if registered is None else registered.get("training", {})
+    known = {} if registered is None else {arm["label"]: arm for arm in registered.get("arms", [])}
+    settled = replace(
+        study,
+        training=_without_defaults(settled_training(study.training, stored, gpu)),
+        arms=tuple(
+            replace(
+                arm,
+                training=settled_training(
+                    arm.training, known[arm.label].get("training", {}) if arm.label in known else None, gpu
+                ),
+            )
+            for arm in study.arms
+        ),
+    )
+    for arm in settled.arms if here else ():
+        key = "training" if "precision" not in arm.training else f"the arm {arm.label!r}: training"
+        refuse_emulation(settled.training_of(arm.label).get("precision", "float32"), gpu, f"{key}.precision")
+    return settled
+
+
+def _without_defaults(training: Mapping[str, Any]) -> dict[str, Any]:
+    """Omit later options at their defaults, so that studies registered before they existed keep their hash."""
+    return {key: value for key, value in training.items() if key not in LATER or value != LATER[key]}
 
 
 def _check_name(section: str, options: Mapping[str, Any]) -> None:

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from robustness.bnn.elbo import Loss, negative_elbo, nll_of_draws
 from robustness.bnn.ensemble import Ensemble
 from robustness.bnn.posteriors import GaussianPosterior
-from robustness.bnn.precision import forward_precision
 from robustness.errors import Diverged
 from robustness.goal import find_goal
 from robustness.methods import find_method, read_method_options
@@ -24,7 +23,7 @@ from robustness.streams import Streams
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
 from robustness.trainables.classification.checkpoints import epochs_of
-from robustness.trainables.classification.devices import pick_device, to_device
+from robustness.trainables.classification.devices import forward_dtype, pick_device, set_determinism, to_device
 from robustness.trainables.classification.evaluation import predict
 from robustness.trainables.classification.gradient_noise import gradient_sd
 from robustness.trainables.classification.noise import StreamNoise
@@ -37,6 +36,9 @@ STEPS_BETWEEN_CHECKS = 50
 """On a GPU the loss is checked only this often, because reading it waits for all queued work."""
 DIAGNOSTIC_BATCH = 64
 """The gradient noise is measured on this many training images, always the first ones."""
+
+MOST_KEPT_BYTES = 2**27
+"""Validation images of up to this size stay prepared between epochs."""
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
@@ -60,13 +62,16 @@ class Run:
     optimizer: JoinedOptimizer
     schedule: Schedule
     kl_weight: float
+    dtype: torch.dtype
+    """What forward passes compute in."""
     epochs: list[EpochResult] = field(default_factory=list)
+    kept_batches: Sequence[Tensor] | None = None
 
     @staticmethod
     def start(trial: Trial) -> Run:
         """Load the data and build the networks and the optimiser: the state before the first epoch."""
         options = read_training(trial.training)
-        torch.use_deterministic_algorithms(options.deterministic)
+        set_determinism(options.deterministic)
         device = pick_device(options.device)
         data = load_task(trial.task)
         check_model(trial.model, data.image_size)
@@ -83,6 +88,7 @@ class Run:
             optimizer=make_optimizer(ensemble, trial.hyperparameters),
             schedule=method.schedule(options, method_options),
             kl_weight=method.kl_weight(options, method_options),
+            dtype=forward_dtype(options.precision, device),
         )
 
     @property
@@ -97,12 +103,17 @@ class Run:
         """Whether all epochs are done or the metric has not improved within the method's patience."""
         if self.trained >= self.options.epochs:
             return True
-        goal, name = find_goal(self.trial.goal), self.trial.metric
-        counted = [e.measures.get(name, float("nan")) for e in self.epochs if not e.pretraining]
-        patience = self.schedule.patience
-        if patience is None or len(counted) <= patience:
+        goal, name, patience = find_goal(self.trial.goal), self.trial.metric, self.schedule.patience
+        if patience is None or not self.is_evaluated(self.trained):
             return False
-        return not goal.better(goal.best(counted[-patience:]), goal.best(counted[:-patience]))
+        counted = [e for e in self.epochs if not e.pretraining and self.is_evaluated(e.epoch)]
+        recent = [e.measures.get(name, float("nan")) for e in counted if e.epoch > self.trained - patience]
+        before = [e.measures.get(name, float("nan")) for e in counted if e.epoch <= self.trained - patience]
+        return bool(before) and not goal.better(goal.best(recent), goal.best(before))
+
+    def is_evaluated(self, epoch: int) -> bool:
+        """Whether an epoch ends with an evaluation on the validation set."""
+        return epoch % self.options.evaluate_every == 0 or epoch == self.options.epochs
 
     @property
     def trained(self) -> int:
@@ -125,9 +136,10 @@ class Run:
         pretraining = epoch <= self.schedule.pretrain_epochs
         set_learning_rate(self.optimizer, self.trial.hyperparameters, epoch)
         measures = self.train_epoch(epoch, pretraining)
-        measures |= {f"validation_{name}": value for name, value in self.evaluate(epoch).items()}
-        if not np.isfinite(measures["validation_nll"]):
-            raise Diverged(epoch, self.steps)
+        if self.is_evaluated(epoch):
+            measures |= {f"validation_{name}": value for name, value in self.evaluate(epoch).items()}
+            if not np.isfinite(measures["validation_nll"]):
+                raise Diverged(epoch, self.steps)
         measures |= self.sigma_quantiles()
         if epoch == 1:
             measures["steps_per_epoch"] = float(self.steps)
@@ -180,8 +192,9 @@ class Run:
             samples = int(self.trial.hyperparameters.get("variational_samples", 1))
             draws = self.ensemble.sample(samples, StreamNoise(self.streams, (epoch, step), device=images.device))
         losses, logits = [], []
+        images = images.to(self.dtype)
         for network, draw in zip(self.ensemble.members, draws, strict=True):
-            data, predicted = nll_of_draws(network, draw, images, labels, self.options.mixed_precision)
+            data, predicted = nll_of_draws(network, draw, images, labels)
             logits.append(predicted)
             if pretraining:
                 losses.append(Loss(data, data, torch.zeros_like(data), torch.zeros_like(data)))
@@ -192,8 +205,7 @@ class Run:
         # Members share no parameters, so the gradient of the sum is each member's own gradient.
         sum_of([loss.total for loss in losses]).backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        mean = Loss(*(sum_of(part).detach() / len(losses) for part in zip(*map(_terms, losses), strict=True)))
-        return mean, torch.cat(logits).softmax(-1).mean(0)
+        return mean_of(losses), torch.cat(logits).softmax(-1).mean(0)
 
     def check_finite(self, terms: list[Tensor], epoch: int) -> None:
         """Raise `Diverged` at the first step since the last check whose loss is not finite."""
@@ -205,15 +217,22 @@ class Run:
     def evaluate(self, epoch: int, purpose: Literal["evaluation", "diagnostics"] = "evaluation") -> dict[str, float]:
         """Return AUC, accuracy, NLL and calibration error on the validation set."""
         device = self.validation_set.device
-        with forward_precision(device, self.options.mixed_precision):
-            probabilities = predict(
-                self.ensemble,
-                self.validation_set,
-                self.options.evaluation_samples,
-                lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, device),
-                self.options.evaluation_batch_size,
-            )
+        probabilities = predict(
+            self.ensemble,
+            self.validation_batches(),
+            self.options.evaluation_samples,
+            lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, device),
+        )
         return scores(self.validation_set.labels.cpu().numpy(), probabilities)
+
+    def validation_batches(self) -> Sequence[Tensor]:
+        """The validation images, normalised; prepared once per trial if they take little memory."""
+        if self.kept_batches is None:
+            batches = self.validation_set.batches(self.options.evaluation_batch_size, self.dtype)
+            if sum(batch.nbytes for batch in batches) > MOST_KEPT_BYTES:
+                return batches
+            self.kept_batches = batches
+        return self.kept_batches
 
     def sigma_quantiles(self) -> dict[str, float]:
         """Return the 5, 50 and 95 % quantiles of the scales of all weights; empty for networks without scales."""
@@ -222,9 +241,11 @@ class Run:
             scales = [p.scale() for p in posteriors if isinstance(p, GaussianPosterior)]
             if not scales:
                 return {}
-            ordered = torch.cat(scales).sort().values
-        points = {"sigma_low": 0.05, "sigma_median": 0.5, "sigma_high": 0.95}
-        return {name: float(ordered[round(q * (len(ordered) - 1))]) for name, q in points.items()}
+            # On a GPU selecting a rank is not deterministic; on a CPU it is faster than sorting all weights.
+            joined = torch.cat(scales).cpu()
+            points = {"sigma_low": 0.05, "sigma_median": 0.5, "sigma_high": 0.95}
+            ranks = {name: round(q * (len(joined) - 1)) + 1 for name, q in points.items()}
+            return {name: float(joined.kthvalue(rank).values) for name, rank in ranks.items()}
 
     def gradient_noise(self, epoch: int) -> float:
         """Return the NLL gradient's standard deviation over draws of the weights, on one batch without augmentation."""
@@ -246,6 +267,13 @@ def build_ensemble(
     method_options = read_method_options(trial.method, trial.method_options)
     setting = Setting(shape, trial.hyperparameters, method_options, options, streams or Streams.of(trial))
     return Ensemble(find_method(trial.method).members(setting))
+
+
+def mean_of(losses: Sequence[Loss]) -> Loss:
+    """Return the detached mean of the members' losses."""
+    if len(losses) == 1:
+        return Loss(*(term.detach() for term in _terms(losses[0])))
+    return Loss(*(sum_of(part).detach() / len(losses) for part in zip(*map(_terms, losses), strict=True)))
 
 
 def _terms(loss: Loss) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from robustness.bnn.precision import forward_precision
 from robustness.metrics import MetricFunction, metric_function, predictive_mean
 from robustness.streams import NO_REPLICATE, Streams
 from robustness.tasks import load_task
 from robustness.trainables.classification.batches import Pictures
-from robustness.trainables.classification.devices import pick_device
+from robustness.trainables.classification.devices import forward_dtype, pick_device
 from robustness.trainables.classification.evaluation import predict
 from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.options import read_training
@@ -75,18 +74,17 @@ def _evaluations(trial: Trial, stream: int) -> list[NDArray[Any]]:
     streams = Streams(trial.seed, stream, NO_REPLICATE)
     ensemble = build_ensemble(trial, options, data.channels, data.classes, streams).to(device)
     pictures = _validation_set(json.dumps(dict(trial.task), sort_keys=True, default=str), str(device))
+    batches = pictures.batches(options.evaluation_batch_size, forward_dtype(options.precision, device))
     evaluations = []
     for evaluation in range(EVALUATIONS if ensemble.random else 1):
-        with forward_precision(device, options.mixed_precision):
-            probabilities = predict(
-                ensemble,
-                pictures,
-                options.evaluation_samples,
-                lambda sample, evaluation=evaluation: StreamNoise(  # type: ignore[misc]
-                    streams, (evaluation, sample), "evaluation", device
-                ),
-                options.evaluation_batch_size,
-            )
+        probabilities = predict(
+            ensemble,
+            batches,
+            options.evaluation_samples,
+            lambda sample, evaluation=evaluation: StreamNoise(  # type: ignore[misc]
+                streams, (evaluation, sample), "evaluation", device
+            ),
+        )
         evaluations.append(predictive_mean(probabilities))
     # Without noise every evaluation is the same.
     return evaluations * (EVALUATIONS // len(evaluations))

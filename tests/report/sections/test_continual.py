@@ -128,6 +128,8 @@ def test_one_task_and_one_cell_have_nothing_to_forget(tmp_path: Path) -> None:
         page = render(analyse(store.study("sequence")))
     found = continual.results(JudgedStudy.of(frames))
     assert found is not None
-    assert found["arms"]["radial"]["after"] == [[pytest.approx(found["arms"]["radial"]["test_accuracy"]["mean"])]]
+    radial = found["arms"]["radial"]
+    assert radial is not None
+    assert radial["after"] == [[pytest.approx(radial["test_accuracy"]["mean"])]]
     assert 'id="continual"' in page
     assert "nan" not in " ".join(found["sentences"])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Annotation
 from scipy import stats
 from support.stores import Made, fill, made_study
 
@@ -144,5 +145,6 @@ def test_the_number_of_a_small_difference_stands_beside_the_line_at_zero() -> No
     ]
     with drawing():
         figure = draw_differences([Row("step", entry, "#000000") for entry in entries], "change", 100.0)
-    numbers = [(label.get_text(), label.xy[0], label.get_ha()) for label in figure.axes[0].texts]
+    labels = [label for label in figure.axes[0].texts if isinstance(label, Annotation)]
+    numbers = [(label.get_text(), label.xy[0], label.get_horizontalalignment()) for label in labels]
     assert numbers == [("-50", -50.0, "center"), ("-1", 0, "right"), ("0", 0, "left")]

@@ -81,7 +81,7 @@ def test_the_figure_has_dotted_lines_for_the_arms_without(frames: StudyFrames) -
     with drawing():
         axes = section.pictures[0].draw().axes[0]
     means = [line["without"][0]["mean"] for line in analysis.results["dose"]["lines"]]
-    level = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linestyle() not in {"-", "None"}]
+    level = [np.asarray(line.get_ydata())[0] for line in axes.get_lines() if line.get_linestyle() not in {"-", "None"}]
     assert level == pytest.approx(means)
     assert section.numbers is not None
     assert len(section.numbers.rows) == 12

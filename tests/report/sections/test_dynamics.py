@@ -62,7 +62,7 @@ def test_the_page_opens_with_the_turns_and_its_figures_mark_them(frames: StudyFr
     with drawing():
         axes = shown["Training AUC"].draw().axes[0]
     assert [label.get_text() for label in axes.texts].count(f"{epoch:g}") == 1
-    assert any(list(line.get_xdata()) == [epoch, epoch] for line in axes.get_lines())
+    assert any(np.asarray(line.get_xdata()).tolist() == [epoch, epoch] for line in axes.get_lines())
 
 
 def test_a_study_without_enough_gradient_noise_is_not_looked_at(tmp_path: Path) -> None:

@@ -186,5 +186,6 @@ def test_a_gaussian_with_the_rmse_as_its_scale_has_the_likelihood_that_is_allowe
 
 def test_a_mean_comes_with_its_standard_error() -> None:
     values = [1.0, 2.0, 4.0]
-    assert mean_with_error(values) == {"mean": pytest.approx(7 / 3), "standard_error": pytest.approx(stats.sem(values))}
+    found = mean_with_error(values)
+    assert (found["mean"], found["standard_error"]) == pytest.approx((7 / 3, stats.sem(values)))
     assert mean_with_error([3.0]) == {"mean": 3.0, "standard_error": None}

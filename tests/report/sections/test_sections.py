@@ -15,7 +15,7 @@ from report.analysis import Analysis, analyse, as_json_text
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
 from report.page import render
-from report.sections import Group, Topic
+from report.sections.topic import Group, Topic
 from robustness.store import open_store
 
 
@@ -27,13 +27,13 @@ def test_a_kind_of_its_own_opens_the_page_and_may_replace_the_fractions(
         return {"sentences": ["The first task is kept."], "alone": alone, "accuracy": 0.5}
 
     def own_sections(analysis: Analysis) -> Iterator[Section]:
-        yield Section("tasks", "Task by task", analysis.results["tasks"]["sentences"][0])
+        yield Section("tasks", "Task by task", analysis.part("tasks")["sentences"][0])
 
     topic = Topic(Group.OWN, own_sections, "tasks", results)
     monkeypatch.setattr(sections, "SECTIONS", (topic, *sections.SECTIONS))
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         analysis = analyse(fill(store, made_study()))
-    assert analysis.results["tasks"]["accuracy"] == 0.5
+    assert analysis.part("tasks")["accuracy"] == 0.5
     assert analysis.results["verdict"][0] == "The first task is kept."
     assert (len(analysis.results["verdict"]) == 1) == alone
     page = render(analysis)
@@ -58,7 +58,7 @@ def test_a_new_section_is_two_functions_and_a_line(
         return {arm: int((study.planned["arm"] == arm).sum()) for arm in study.frames.arms}
 
     def toy_sections(analysis: Analysis) -> Iterator[Section]:
-        counts = analysis.results["toy"]
+        counts = analysis.part("toy")
         rows = tuple((arm, str(count)) for arm, count in counts.items())
         yield Section("toy", "A toy", f"{sum(counts.values())} trials.", numbers=Numbers(("Arm", "Trials"), rows))
 

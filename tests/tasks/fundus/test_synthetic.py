@@ -27,6 +27,7 @@ def test_the_same_seed_draws_the_same_images_and_a_different_seed_does_not() -> 
 def test_a_smaller_set_is_a_prefix_of_a_larger_one() -> None:
     shorter, longer = small(train=67).train, small(train=130).train
     np.testing.assert_array_equal(shorter.images, longer.images[:67])
+    assert longer.grades is not None
     np.testing.assert_array_equal(shorter.grades, longer.grades[:67])
 
 
@@ -111,10 +112,10 @@ def test_a_small_deterministic_vgg_learns_it_gradually_and_imperfectly() -> None
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, amsgrad=True)
     generator = torch.Generator().manual_seed(0)
     for _ in range(6):
-        for batch in torch.randperm(len(images), generator=generator).split(32):
+        for batch in torch.randperm(len(images), generator=generator).split(32):  # type: ignore[no-untyped-call]
             seen = ((augment(images[batch], generator) - mean) / std).contiguous(memory_format=torch.channels_last)
             optimizer.zero_grad()
-            nn.functional.cross_entropy(model(seen), labels[batch]).backward()
+            nn.functional.cross_entropy(model(seen), labels[batch]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
     with torch.no_grad():
         scores = model(unseen.contiguous(memory_format=torch.channels_last)).softmax(dim=1)[:, 1]

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustness.trainables.classification import augmentation
 from robustness.trainables.classification.augmentation import augment, random_maps
 
 
@@ -20,7 +19,7 @@ def fixed_draws(monkeypatch: pytest.MonkeyPatch, **draws: float) -> None:
     numbers = torch.full((1, 10), 0.5)
     for name, value in draws.items():
         numbers[0, places[name]] = value
-    monkeypatch.setattr(augmentation.torch, "rand", lambda count, *_, **__: numbers.expand(count, -1))
+    monkeypatch.setattr(torch, "rand", lambda count, *_, **__: numbers.expand(count, -1))
 
 
 def sample_images() -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import zipfile
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from robustness import metrics
 from robustness.errors import CheckpointError, StudyFileError
 from robustness.tasks import load_task
 from robustness.trainables.classification import final_training
-from robustness.trainables.classification.predictions import load_predictions
+from robustness.trainables.classification.predictions import load_predictions, model_file, predictions_file
 from robustness.trainables.classification.saved_model import load_model
 from robustness.trial import Trial
 
@@ -31,7 +32,7 @@ def final_trial(folder: Path, method: str = "radial", epochs: int = 4) -> Trial:
 def test_a_final_model_is_kept_at_its_best_epoch_and_scored_on_the_test_set(tmp_path: Path, method: str) -> None:
     trial = final_trial(tmp_path, method)
     results = list(final_training.train(trial))
-    model = load_model(final_training.model_file(trial))
+    model = load_model(model_file(trial))
     counted = {r.epoch: r.measures["validation_auc"] for r in results if not r.pretraining}
     assert model.epoch == max(counted, key=lambda epoch: (counted[epoch], -epoch))
     assert model.metric == counted[model.epoch]
@@ -39,7 +40,7 @@ def test_a_final_model_is_kept_at_its_best_epoch_and_scored_on_the_test_set(tmp_
     assert last["chosen_epoch"] == model.epoch
     assert last["parameters"] == model.parameters
     test = load_task(trial.task).test
-    kept = load_predictions(final_training.predictions_file(trial))
+    kept = load_predictions(predictions_file(trial))
     assert np.array_equal(kept["labels"], test.labels)
     assert np.array_equal(kept["patients"], test.patients)
     np.testing.assert_allclose(model.predict(test.images), kept["probabilities"], rtol=1e-5, atol=1e-7)
@@ -57,6 +58,7 @@ def test_an_interrupted_final_model_ends_as_an_uninterrupted_one(tmp_path: Path)
     for stop in (1, 2, 3, 4):
         trial = final_trial(tmp_path / f"cut_{stop}")
         cut = final_training.train(trial)
+        assert isinstance(cut, Generator)
         for _ in range(stop):
             next(cut)
         cut.close()
@@ -65,7 +67,7 @@ def test_an_interrupted_final_model_ends_as_an_uninterrupted_one(tmp_path: Path)
             assert {k: v for k, v in a.items() if "seconds" not in k} == {
                 k: v for k, v in b.items() if "seconds" not in k
             }
-        assert load_model(final_training.model_file(trial)).epoch == load_model(final_training.model_file(whole)).epoch
+        assert load_model(model_file(trial)).epoch == load_model(model_file(whole)).epoch
 
 
 def test_a_file_that_would_run_code_is_refused_and_not_run(tmp_path: Path) -> None:
@@ -105,5 +107,5 @@ def test_an_ensemble_of_one_member_predicts_as_the_member_does(tmp_path: Path) -
     predictions = []
     for trial in (alone, ensemble):
         list(final_training.train(trial))
-        predictions.append(load_predictions(final_training.predictions_file(trial))["probabilities"])
-    np.testing.assert_array_equal(*predictions)
+        predictions.append(load_predictions(predictions_file(trial))["probabilities"])
+    np.testing.assert_array_equal(predictions[0], predictions[1])

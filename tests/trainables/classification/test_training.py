@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from support.trials import small_trial
 from robustness.bnn.posteriors import GaussianPosterior
 from robustness.errors import Diverged, MethodError, ModelError, StudyFileError
 from robustness.methods import METHODS
-from robustness.trainables.classification import training
 from robustness.trainables.classification.batches import Pictures
+from robustness.trainables.classification.evaluation import predict
+from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.training import Run, train
 from robustness.trial import EpochResult, Trial
 
@@ -53,7 +55,8 @@ class Recorded:
 
 def test_the_arms_of_a_pair_share_means_batches_and_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     mfvi, radial = (Recorded(monkeypatch, small_trial(name)) for name in ("mfvi", "radial"))
-    assert len(mfvi.batches) == 3 * (4 + 1)
+    # Four steps in each of three epochs, and the validation set, which is prepared once.
+    assert len(mfvi.batches) == 3 * 4 + 1
     # Eight layers: two epochs of four steps after one of pre-training, and two draws for each of three evaluations.
     assert len(mfvi.noise) == 8 * (2 * 4 + 3 * 2)
     for name in ("means", "batches", "noise"):
@@ -166,6 +169,7 @@ def test_a_trial_resumed_from_a_checkpoint_ends_as_an_uninterrupted_one(
     uninterrupted = measures(trial)
     kept = replace(trial, checkpoint=str(tmp_path / "state.pt"))
     cut = train(kept)
+    assert isinstance(cut, Generator)
     for _ in range(3):
         next(cut)
     cut.close()
@@ -215,11 +219,11 @@ def test_the_evaluation_batch_size_changes_nothing() -> None:
 def test_more_evaluation_samples_begin_with_the_same_draws() -> None:
     run = Run.start(small_trial())
     seen = [
-        training.predict(
+        predict(
             run.ensemble,
-            run.validation_set,
+            run.validation_batches(),
             samples,
-            lambda sample: training.StreamNoise(run.streams, (1, sample), "evaluation"),
+            lambda sample: StreamNoise(run.streams, (1, sample), "evaluation"),
         )
         for samples in (2, 4)
     ]
@@ -258,7 +262,7 @@ def test_the_gradient_sd_agrees_with_gradients_computed_one_by_one() -> None:
     means, _ = network.join()
     gradients = []
     for sample in range(5):
-        draws = network.sample(1, training.StreamNoise(run.streams, (1, sample), "diagnostics"))
+        draws = network.sample(1, StreamNoise(run.streams, (1, sample), "diagnostics"))
         loss = torch.nn.functional.cross_entropy(network.logits(images, draws)[0], labels)
         gradients.append(torch.autograd.grad(loss, means.value)[0])
     expected = torch.stack(gradients).double().var(0).mean().sqrt().item()

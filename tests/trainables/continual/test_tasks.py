@@ -24,12 +24,12 @@ def test_five_tasks_have_two_classes_each_in_their_order(tmp_path: Path) -> None
     loaded = sequence(write_idx_files(tmp_path), shared_head=True)
     for number, task in enumerate(loaded.tasks):
         for part in (task.train, task.validation, task.test):
-            assert part.labels.unique().tolist() == [2 * number, 2 * number + 1]
+            assert part.labels.unique().tolist() == [2 * number, 2 * number + 1]  # type: ignore[no-untyped-call]
 
 
 def test_with_separate_heads_the_labels_of_every_task_are_0_and_1(tmp_path: Path) -> None:
     for task in sequence(write_idx_files(tmp_path)).tasks:
-        assert task.train.labels.unique().tolist() == [0, 1]
+        assert task.train.labels.unique().tolist() == [0, 1]  # type: ignore[no-untyped-call]
 
 
 def test_the_held_out_images_are_a_tenth_of_each_class(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_the_held_out_images_are_a_tenth_of_each_class(tmp_path: Path) -> None:
     loaded = sequence(tmp_path, shared_head=True)
     kept = []
     for task in loaded.tasks:
-        assert torch.bincount(task.validation.labels).unique().tolist() in ([4], [0, 4])
+        assert torch.bincount(task.validation.labels).unique().tolist() in ([4], [0, 4])  # type: ignore[no-untyped-call]
         for part in (task.train, task.validation):
             kept += [
                 (int(label), image.numpy().tobytes()) for image, label in zip(part.images, part.labels, strict=True)
@@ -57,7 +57,7 @@ def test_training_pixels_are_normalised_by_their_own_mean_and_deviation(tmp_path
 
 def test_fewer_tasks_leave_out_the_last_classes(tmp_path: Path) -> None:
     loaded = sequence(write_idx_files(tmp_path), shared_head=True, tasks=2)
-    assert torch.cat([task.train.labels for task in loaded.tasks]).unique().tolist() == [0, 1, 2, 3]
+    assert torch.cat([task.train.labels for task in loaded.tasks]).unique().tolist() == [0, 1, 2, 3]  # type: ignore[no-untyped-call]
 
 
 def test_a_class_without_held_out_images_is_named(tmp_path: Path) -> None:

@@ -163,11 +163,11 @@ def test_a_loss_that_is_not_finite_raises_with_the_task(tmp_path: Path, monkeypa
     trial = continual_trial(write_idx_files(tmp_path), "mfvi", epochs=2)
     begin = Learner.begin_task
 
-    def spoilt(self: Learner) -> torch.optim.Optimizer:
+    def spoilt(self: Learner) -> None:
         if self.task == SECOND:
             with torch.no_grad():
                 self.network.posteriors()[0].mean.fill_(float("nan"))
-        return begin(self)
+        begin(self)
 
     monkeypatch.setattr(Learner, "begin_task", spoilt)
     results = train(trial)

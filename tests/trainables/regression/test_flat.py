@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -72,13 +73,10 @@ def test_the_gradient_is_that_of_the_negative_elbo(
     draws = Draws(tuple(weights))
     predictions = plain.logits(inputs, draws).squeeze(-1)
     nll = -gaussian_log_density(predictions, targets, log_noise.exp()).mean()
-    (nll + KL_WEIGHT * (plain.cross_entropy(draws) - plain.entropy()) / EXAMPLES).backward()
+    (nll + KL_WEIGHT * (plain.cross_entropy(draws) - plain.entropy()) / EXAMPLES).backward()  # type: ignore[no-untyped-call]
     assert isinstance(log_noise.grad, Tensor)
-    expected = torch.cat(
-        [p.mean.grad for p in plain.posteriors()]  # type: ignore[misc]
-        + [p.rho.grad for p in plain.posteriors()]  # type: ignore[misc]
-        + [log_noise.grad[None]]
-    )
+    gradients: list[Any] = [p.mean.grad for p in plain.posteriors()] + [p.rho.grad for p in plain.posteriors()]
+    expected = torch.cat([*gradients, log_noise.grad[None]])
     torch.testing.assert_close(flat.gradient, expected, rtol=2e-4, atol=2e-5)
     assert flat.nll(square) == pytest.approx(nll.item(), rel=1e-5)
 

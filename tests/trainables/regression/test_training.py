@@ -121,13 +121,13 @@ def test_batches_and_noise_differ_between_steps_epochs_configurations_and_seeds(
 def test_a_batch_is_never_larger_than_the_training_rows(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     seen = Recorded(monkeypatch, regression_trial(folder, batch_size=1000))
     assert {len(batch) for batch in seen.batches} == {249}
-    assert len(seen.batches[0].unique(dim=0)) == 249
+    assert len(seen.batches[0].unique(dim=0)) == 249  # type: ignore[no-untyped-call]
 
 
 def test_a_pass_over_the_rows_uses_none_twice(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     seen = Recorded(monkeypatch, regression_trial(folder, batch_size=60))
-    assert len(torch.cat(seen.batches[:4]).unique(dim=0)) == 240
-    assert len(torch.cat(seen.batches[:8]).unique(dim=0)) > 240
+    assert len(torch.cat(seen.batches[:4]).unique(dim=0)) == 240  # type: ignore[no-untyped-call]
+    assert len(torch.cat(seen.batches[:8]).unique(dim=0)) > 240  # type: ignore[no-untyped-call]
 
 
 def test_a_searched_noise_scale_stays_fixed(folder: Path) -> None:

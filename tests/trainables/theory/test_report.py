@@ -12,7 +12,7 @@ from support.theory_studies import BUBBLE, NOISE, study, swept
 from report.analysis import analyse, as_json_text
 from report.page import render
 from report.sections import make_sections
-from report.sections.gradient_noise import explosion
+from report.sections.gradient_noise import NoisePoint, explosion
 from report.sections.verdict import headline
 from report.words import with_error
 from robustness.store import open_store
@@ -81,9 +81,26 @@ def test_a_study_of_which_nothing_has_run_says_so(tmp_path: Path, base: dict[str
         assert "so there is nothing to say" in render(analyse(registered))
 
 
+def noise_point(sigma: float, sd: float) -> NoisePoint:
+    return {
+        "arm": "mfvi",
+        "channels": 16,
+        "sigma": sigma,
+        "weight_sd": sigma,
+        "dimension": 2320,
+        "replicates": 1,
+        "variance": sd**2,
+        "variance_error": None,
+        "sd": sd,
+        "sd_error": None,
+        "signal_to_noise": None,
+        "signal_to_noise_error": None,
+    }
+
+
 def test_an_explosion_is_found_between_the_points() -> None:
     """Noise sigma + 10 sigma^3: its power of sigma rises from 1 to 3."""
-    points = [{"sigma": s, "sd": s + 10 * s**3} for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)]
+    points = [noise_point(s, s + 10 * s**3) for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)]
     found = explosion(points)
     tenfold, visible = found["tenfold"], found["visible"]
     assert tenfold is not None
@@ -91,7 +108,7 @@ def test_an_explosion_is_found_between_the_points() -> None:
     assert tenfold + 10 * tenfold**3 == pytest.approx(10 * points[0]["sd"], rel=0.05)
     assert visible + 10 * visible**3 == pytest.approx(0.1 * points[-1]["sd"], rel=0.1)
     assert found["steepest"] == pytest.approx(math.sqrt(0.5))
-    flat = [{"sigma": s, "sd": 1.0} for s in (0.01, 0.1)]
+    flat = [noise_point(s, 1.0) for s in (0.01, 0.1)]
     assert explosion(flat)["tenfold"] is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from robustness import Method, bnn
+from robustness import Method, Setting, bnn
 
 
 class Options(BaseModel):
@@ -14,12 +14,12 @@ class Options(BaseModel):
     """The initial rho of every weight."""
 
 
-def members(setting):
+def members(setting: Setting) -> list[bnn.Network]:
     rho = setting.options.rho
     return [setting.network(lambda means, groups: bnn.GaussianPosterior(means, rho, groups), prior)]
 
 
-def prior(posterior):
+def prior(posterior: bnn.Posterior) -> bnn.Prior:
     return bnn.GaussianPrior(scale=1.0)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from report import Group, Numbers, Section, Topic
+from collections.abc import Iterator
+
+from report import Analysis, Group, JudgedStudy, Numbers, Section, Topic
 
 
-def results(study):
+def results(study: JudgedStudy) -> dict[str, float] | None:
     curves = study.frames.curves
     if curves.empty:
         return None
@@ -14,7 +16,7 @@ def results(study):
     return {str(arm): float(value) for arm, value in longest.items()}
 
 
-def sections(analysis):
+def sections(analysis: Analysis) -> Iterator[Section]:
     longest = analysis.part("steps")
     if not longest:
         return

@@ -15,17 +15,17 @@ class Options(BaseModel):
     """Pictures in each split."""
 
 
-def image_size(options):
+def image_size(options: Options) -> int:
     return 16
 
 
-def load(options):
-    splits = [split(options.pictures, number) for number in range(3)]
+def load(options: Options) -> TaskData:
+    train, validation, test = (split(options.pictures, number) for number in range(3))
     mean = np.full(3, 0.5, dtype=np.float32)
-    return TaskData(*splits, mean=mean, std=mean)
+    return TaskData(train, validation, test, mean=mean, std=mean)
 
 
-def split(count, number):
+def split(count: int, number: int) -> Split:
     rng = np.random.default_rng(number)
     labels = np.arange(count) % 2
     waves = 60 * np.sin(np.arange(16) * 1.5)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from robustness import EpochResult, RobustnessError, Streams, Trainable
+from robustness import EpochResult, RobustnessError, Streams, Trainable, Trial
 
-left_over = []
+left_over: list[object] = []
 
 
-def train(trial):
+def train(trial: Trial) -> Iterator[EpochResult]:
     streams = Streams.of(trial)
     position = 0.0
     if os.environ.get("ROBUSTNESS_EXAMPLE_LEAK"):
@@ -23,7 +25,7 @@ def train(trial):
         yield EpochResult(epoch, {"position": position}, curves={"steps": [step, drift]})
 
 
-def check(study, check_data):
+def check(study: Any, check_data: bool) -> Any:
     unknown = set(study.training) - {"epochs"}
     if unknown:
         raise RobustnessError(f"training.{min(unknown)}: unknown key (choose from: epochs)")

@@ -1,0 +1,138 @@
+"""A study of functions: the same record that a study file becomes, without the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from robustness.api.fingerprint import fingerprint
+from robustness.api.spaces import plain_space
+from robustness.errors import StoreError, StudyFileError, shown
+from robustness.plugins import functions_provided
+from robustness.store.study_store import StudyStore
+from robustness.study.loading import make_study
+from robustness.study.study import Study
+from robustness.trainables.function.study import name_of
+from robustness.trial import ENDED
+
+SOURCE = "robustness.sweep"
+FUNCTIONS_NOTE = "functions"
+"""The note with the name and fingerprint of each arm's function, and when it was first used."""
+Functions = Mapping[str, Callable[..., Any]]
+
+
+def function_study(
+    arms: Functions,
+    space: Mapping[str, Any] | None,
+    *,
+    configurations: int | None = None,
+    metric: str = "score",
+    good: float | Mapping[str, float] | None = None,
+    learned_nothing: float | Mapping[str, float] | None = None,
+    epoch: Literal["best", "last"] = "best",
+    primary: Literal["learned_nothing", "good"] | None = None,
+    strategy: Literal["random", "grid", "sobol"] = "random",
+    replicates: int = 1,
+    seed: int = 0,
+    name: str | None = None,
+    description: str = "",
+    training: Mapping[str, Any] | None = None,
+    resources: Mapping[str, Any] | None = None,
+    **sections: Any,
+) -> tuple[Study, Functions]:
+    """Return the study of some functions, and the functions by the labels of their arms.
+
+    `good` is the number that the metric of a good trial reaches. A trial whose metric stays below `learned_nothing`
+    learned nothing; without it, every trial that is not good counts so, and the verdict is about `good`. `training` is
+    handed to every trial as it stands, `resources` and further sections (`stop`, `winners`, ...) are those of a study
+    file. Without a name the study is named by a hash of its settings but the number of configurations and replicates:
+    the same call resumes it, and a changed one is another study.
+    """
+    functions = _functions(arms)
+    if space is None:
+        raise StudyFileError(f"{SOURCE}: space is missing: a mapping of hyperparameters to choices or ranges")
+    if good is None:
+        raise StudyFileError(f"{SOURCE}: good is missing: the number that the metric of a good trial reaches")
+    good_rule = dict(good) if isinstance(good, Mapping) else {"at_least": good}
+    nothing = {"below": good_rule.get("at_least")} if learned_nothing is None else learned_nothing
+    data: dict[str, Any] = {
+        "description": description,
+        "trainable": "function",
+        "arms": [{"name": label, "method": name_of(function)} for label, function in functions.items()],
+        "space": plain_space(space),
+        "sampling": {
+            "strategy": strategy,
+            **({} if configurations is None else {"configurations": configurations}),
+            "replicates": replicates,
+            "seed": seed,
+        },
+        "training": dict(training or {}),
+        "outcomes": {
+            "metric": metric,
+            "epoch": epoch,
+            "learned_nothing": dict(nothing) if isinstance(nothing, Mapping) else {"below": nothing},
+            "good": good_rule,
+            "primary": primary or ("good" if learned_nothing is None else "learned_nothing"),
+        },
+        **({} if resources is None else {"resources": dict(resources)}),
+        **{key: value for key, value in sections.items() if value is not None},
+    }
+    data["name"] = name if name is not None else _name(data)
+    with functions_provided(data["name"], functions):
+        return make_study(data, SOURCE), functions
+
+
+def check_unchanged(functions: Functions, store: StudyStore, accept: bool) -> None:
+    """Raise StoreError if the code of an arm has changed since results of it were stored, unless that is accepted."""
+    known: Mapping[str, Mapping[str, Any]] = store.note(FUNCTIONS_NOTE) or {}
+    with_results = {key.arm for key, status in store.states().items() if status in ENDED}
+    for label, function in functions.items():
+        before = known.get(label)
+        if accept or before is None or label not in with_results or before["code"] == fingerprint(function):
+            continue
+        since = time.strftime("%Y-%m-%d %H:%M", time.localtime(before["since"]))
+        raise StoreError(
+            f"{name_of(function)} has changed since the first results of the arm {label!r} in study {store.name!r} "
+            f"({since}), which the new code would be mixed with: set another name or store, or accept_changes=True if "
+            "the change does not affect results"
+        )
+
+
+def save_fingerprints(functions: Functions, store: StudyStore) -> None:
+    """Save the fingerprints of the functions in the study; a function that is the same keeps its time."""
+    known: Mapping[str, Mapping[str, Any]] = store.note(FUNCTIONS_NOTE) or {}
+    now = {label: {"name": name_of(each), "code": fingerprint(each)} for label, each in functions.items()}
+    kept = {
+        label: known[label] if known.get(label, {}).get("code") == entry["code"] else {**entry, "since": time.time()}
+        for label, entry in now.items()
+    }
+    if {**known, **kept} != known:
+        store.save_note(FUNCTIONS_NOTE, {**known, **kept})
+
+
+def _functions(arms: Any) -> dict[str, Callable[..., Any]]:
+    if not isinstance(arms, Mapping) or not arms:
+        raise StudyFileError(
+            f"{SOURCE}: the arms are a mapping of labels to functions, or a study of load_study, found {shown(arms)}"
+        )
+    for label, function in arms.items():
+        if not isinstance(label, str):
+            raise StudyFileError(f"{SOURCE}: the label of an arm is text, found {shown(label)}")
+        if not callable(function):
+            raise StudyFileError(f"{SOURCE}: arm {label!r}: must be a function, found {shown(function)}")
+    return dict(arms)
+
+
+def _name(data: Mapping[str, Any]) -> str:
+    """Return a name made of the labels and a hash of what decides a trial's result."""
+    decisive = {key: data[key] for key in data if key not in ("description", "resources")}
+    decisive["arms"] = sorted(arm["name"] for arm in data["arms"])
+    decisive["sampling"] = {key: data["sampling"][key] for key in ("strategy", "seed")}
+    text = json.dumps(decisive, sort_keys=True, default=repr)
+    labels = "-".join(arm["name"] for arm in data["arms"])
+    stem = labels if re.fullmatch(r"[\w.+-]{1,60}", labels) else "study"
+    return f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

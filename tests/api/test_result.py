@@ -1,0 +1,72 @@
+"""`Result`: a stored study's verdict, tables, figures and page, and what a notebook shows of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.stores import HOSTILE, fill, made_study, renamed_arms
+
+from robustness.api.result import Result
+from robustness.errors import RobustnessError, StoreError
+from robustness.store import open_store
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Result:
+    with open_store(f"sqlite:///{tmp_path / 'made.db'}") as store:
+        return Result.of(fill(store, made_study()))
+
+
+def test_a_result_has_the_verdict_the_tables_and_the_json_of_its_study(result: Result) -> None:
+    assert "12 pair" in result.verdict
+    assert len(result.trials) == 24
+    assert {"learning_rate", "status", "outcome_best", "error"} <= set(result.trials.columns)
+    assert len(result.epochs) == result.trials["epochs"].sum() + 24  # one epoch of pre-training each
+    assert result.results["study"] == "made"
+
+
+def test_a_figure_is_found_by_its_own_name_or_its_sections(result: Result) -> None:
+    by_section = result.plot("profiles")
+    assert by_section.axes
+    with pytest.raises(RobustnessError, match="unknown figure 'profils'; did you mean 'profiles'"):
+        result.plot("profils")
+
+
+def test_the_report_is_written_and_replaces_nothing_foreign(result: Result, tmp_path: Path) -> None:
+    assert result.report(tmp_path / "x.html") == tmp_path / "x.html"
+    assert "<h1>made</h1>" in (tmp_path / "x.html").read_text(encoding="utf-8")
+    (tmp_path / "notes.html").write_text("mine", encoding="utf-8")
+    with pytest.raises(RobustnessError, match=r"notes\.html"):
+        result.report(tmp_path / "notes.html")
+
+
+def test_a_notebook_shows_the_verdict_with_a_picture_and_escapes_every_text(tmp_path: Path) -> None:
+    with open_store(f"sqlite:///{tmp_path / 'made.db'}") as store:
+        result = Result.of(fill(store, renamed_arms(made_study(name=HOSTILE[0]), *HOSTILE)))
+    shown = result._repr_html_()
+    assert "<svg" in shown
+    assert "pairs" in shown
+    assert "<script" not in shown
+    assert "<img" not in shown
+
+
+def test_a_relative_store_is_found_after_a_change_of_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_store("sqlite:///made.db") as store:
+        fill(store, made_study())
+    result = Result("sqlite:///made.db", "made")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert len(result.trials) == 24
+
+
+def test_a_result_hides_the_password_of_its_store() -> None:
+    assert "secret" not in repr(Result("postgresql://me:secret@host/results", "made"))
+
+
+def test_an_unknown_study_is_named(tmp_path: Path) -> None:
+    with open_store(f"sqlite:///{tmp_path / 'made.db'}") as store:
+        fill(store, made_study())
+    with pytest.raises(StoreError, match="did you mean 'made'"):
+        _ = Result(f"sqlite:///{tmp_path / 'made.db'}", "mad").verdict
