@@ -54,12 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _register(arguments: argparse.Namespace, study: Study, plan: Plan) -> int:
     """Register the plan and print its hash."""
-    # SQLAlchemy: a plan that is only shown does without it.
-    from robustness.store import open_store
-    from robustness.sweep.registering import register_plan
+    from robustness.sweep.registering import register_plan  # SQLAlchemy: a plan that is only shown does without it
 
-    with open_store(arguments.store) as store:
-        entry = register_plan(store, study, plan)
+    entry = register_plan(arguments.store, study, plan)
     if arguments.json:
         print(printable_json({key: value for key, value in entry.items() if key != "document"}, indent=2))
     else:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from report.analysis import Analysis, analyse, as_json_text
 from report.exports import results_csv, write_parquet
+from report.exports.latex import as_latex
 from report.frames import StudyFrames, load_frames
-from report.latex import as_latex
 from report.page import write_figures, write_report
 from robustness.cli import DONE
 from robustness.errors import StudyFileError, plural

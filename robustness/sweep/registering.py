@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from robustness.errors import StoreError
-from robustness.store import Store
+from robustness.store import Store, open_store
 from robustness.store.provenance import git_commit
 from robustness.study.registration import REGISTRATION_NOTE, Entry, make_entry
 from robustness.study.study import Study
@@ -14,8 +14,13 @@ from robustness.sweep.plan import Plan
 from robustness.trial import PENDING
 
 
-def register_plan(store: Store, study: Study, plan: Plan) -> Entry:
-    """Write study and plan to the store and append them to its registration; raises StoreError if a trial has run."""
+def register_plan(url: str | None, study: Study, plan: Plan) -> Entry:
+    """Write study and plan to a store and append them to its registration; raises StoreError if a trial has run."""
+    with open_store(url) as store:
+        return _register(store, study, plan)
+
+
+def _register(store: Store, study: Study, plan: Plan) -> Entry:
     if study.name in store.names():
         known = store.study(study.name)
         ran = sum(count for status, count in known.counts().items() if status not in PENDING)

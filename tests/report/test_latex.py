@@ -12,7 +12,7 @@ import pytest
 from support.stores import AWKWARD, paper_like
 
 from report.analysis import Analysis, analyse
-from report.latex import as_latex, escaped
+from report.exports.latex import as_latex, escaped
 from robustness.cli import main
 from robustness.store import open_store
 
