@@ -41,6 +41,7 @@ from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
 from robustness.study.arms import compared_arms, is_paired
+from robustness.study.registration import REGISTRATION_NOTE, Entry
 from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
 from robustness.trial import SEARCH_BLOCK, TrialKey
@@ -89,6 +90,8 @@ class StudyFrames:
     """The `stop` section of a sweep that has or had one; its statistics allow for repeated looks."""
     predictions: Mapping[TrialKey, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
     """Final models' predictions for the test set: `labels` [n], `patients` [n], `probabilities` [draws, n, classes]."""
+    registration: Sequence[Entry] = ()
+    """The registrations of the study before anything ran, oldest first."""
     contradictions: Sequence[TrialKey] = ()
     """Trials whose result does not follow from their epochs (`robustness.store.consistency`)."""
 
@@ -176,6 +179,9 @@ class StudyFrames:
         """The number of planned replicates of each configuration, without further ones of winners."""
         if self.document.get("winners"):
             return int(self.document["sampling"]["replicates"])
+        if self.document["sampling"].get("vary"):
+            # The others differ from the first in one stream alone: they are no replicates of the whole trial.
+            return min(1, len(self.trials))
         return int((self.trials["replicate"] % TASK_BLOCK).max()) + 1 if len(self.trials) else 0
 
     @cached_property
@@ -213,6 +219,7 @@ def load_frames(study: StudyStore) -> StudyFrames:
         document=document,
         provenance=study.provenance(),
         untrained=study.note("untrained"),
+        registration=study.note(REGISTRATION_NOTE) or (),
         trials=pd.DataFrame(),
         configurations=_drawn(stored, _in_space_order(names, document.get("space")), document),
         epochs=_sorted(epochs, arms, ["epoch"]),

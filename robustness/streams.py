@@ -9,26 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from robustness.trial import Purpose as Purpose
 
 if TYPE_CHECKING:
     import torch
 
     from robustness.trial import Trial
-
-Purpose: TypeAlias = Literal[
-    "initialisation",
-    "data_order",
-    "augmentation",
-    "weight_noise",
-    "radius",
-    "dropout",
-    "evaluation",
-    "diagnostics",
-    "external",
-]
 
 NO_REPLICATE = -1
 """The replicate in the streams of untrained networks, which no trial has."""
@@ -43,15 +33,18 @@ class Streams:
     replicate: int = 0
     task: str = ""
     """The label of the task; empty in a study with a single one."""
+    varied: Purpose | None = None
+    """The stream that alone is of this replicate, while the others are of the first; None if all are of this one."""
 
     @staticmethod
     def of(trial: Trial) -> Streams:
-        return Streams(trial.seed, trial.configuration, trial.replicate, trial.task_label)
+        return Streams(trial.seed, trial.configuration, trial.replicate, trial.task_label, trial.varied)
 
     def key(self, purpose: Purpose, *indices: int) -> int:
         """63-bit seed of the stream with this purpose and these indices."""
+        replicate = self.replicate if self.varied in (None, purpose) else 0
         task = (f"task {self.task}",) if self.task else ()
-        text = "/".join(map(str, (self.seed, self.configuration, self.replicate, *task, purpose, *indices)))
+        text = "/".join(map(str, (self.seed, self.configuration, replicate, *task, purpose, *indices)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
     def external_seed(self) -> int:

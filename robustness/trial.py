@@ -23,6 +23,19 @@ Status: TypeAlias = Literal[
 Stage: TypeAlias = Literal["sweep", "search", "final"]
 """What a trial belongs to: a sweep, the search of an optimised study, or the final models of its best runs."""
 
+Purpose: TypeAlias = Literal[
+    "initialisation",
+    "data_order",
+    "augmentation",
+    "weight_noise",
+    "radius",
+    "dropout",
+    "evaluation",
+    "diagnostics",
+    "external",
+]
+"""What a random stream is for (`robustness.streams`)."""
+
 PENDING: tuple[Status, ...] = ("planned", "running")
 """Trials still to do; a `running` trial starts again after a crash of the driver."""
 COUNTED: tuple[Status, ...] = ("finished", "diverged")
@@ -99,6 +112,8 @@ class Trial:
     """Whether the metric is maximised or minimised."""
     task_label: str = ""
     """The label of the task in a study with `tasks`, part of every random stream's key; else empty."""
+    varied: Purpose | None = None
+    """The random stream that alone differs from the first replicate; None if all of them do."""
     own: tuple[str, ...] = ()
     """The hyperparameters that were drawn from the arm's own space."""
 

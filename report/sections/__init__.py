@@ -28,14 +28,17 @@ from report.judged_study import JudgedStudy
 from report.sections import (
     against,
     all_runs,
+    best_of,
     budget,
     continual,
     controls,
     curves,
     dose,
     dynamics,
+    equivalence,
     finals,
     gradient_noise,
+    interactions,
     learning_rule,
     left_out,
     outcomes,
@@ -45,10 +48,13 @@ from report.sections import (
     profiles,
     reference,
     referral,
+    registration,
     regression,
     search,
+    seeds,
     sensitivity,
     soap_bubble,
+    spread,
     tasks,
     thresholds,
     thumbnails,
@@ -85,21 +91,27 @@ SECTIONS: tuple[Topic, ...] = (
     Topic(Group.FRACTIONS, plane.sections, "plane", plane.results),
     Topic(Group.FRACTIONS, all_runs.sections, "all_runs", all_runs.results),
     Topic(Group.FRACTIONS, against.sections),
+    Topic(Group.FRACTIONS, equivalence.sections, "equivalence", equivalence.results),
+    Topic(Group.FRACTIONS, interactions.sections, "interactions", interactions.results),
     Topic(Group.FRACTIONS, reference.sections, "reference", reference.results),
     Topic(Group.FRACTIONS, profiles.sections, "profiles", profiles.results),
     Topic(Group.FRACTIONS, pairs.sections, "scores", pairs.results),
+    Topic(Group.FRACTIONS, spread.sections, "spread", spread.results),
     Topic(Group.FRACTIONS, budget.sections, "budget", budget.results),
+    Topic(Group.FRACTIONS, best_of.sections, "best_of", best_of.results),
     Topic(Group.FRACTIONS, sensitivity.sections, "sensitivity", sensitivity.results),
     Topic(Group.FRACTIONS, winners.sections),
     Topic(Group.FRACTIONS, variance.sections, "variance", variance.results),
+    Topic(Group.FRACTIONS, seeds.sections, "seeds", seeds.results),
     Topic(Group.RUNS, curves.sections),
     Topic(Group.OWN, dynamics.sections, "turns", dynamics.results),
     Topic(Group.RUNS, left_out.sections, "left_out", left_out.results),
     Topic(Group.RUNS, timeline.sections),
+    Topic(Group.RUNS, registration.sections, "registration", registration.results),
 )
 """In their order on the page; studies speak in the same order."""
 
-FIXED_NUMBER = ("profiles", "budget", "sensitivity")
+FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread")
 """Results whose intervals and bands hold only for a number of configurations that was settled beforehand."""
 
 

@@ -8,23 +8,29 @@ from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
 from report.sections.all_runs import AllRuns
+from report.sections.best_of import BestOfResults
 from report.sections.budget import BudgetResults
 from report.sections.continual import ContinualResults
 from report.sections.controls import ControlsResults
 from report.sections.dose import DoseResults
 from report.sections.dynamics import TurnsResults
+from report.sections.equivalence import EquivalenceResults
 from report.sections.finals.entries import FinalsResults
 from report.sections.gradient_noise import GradientNoiseResults
+from report.sections.interactions import InteractionsResult
 from report.sections.learning_rule import LearningRuleResults
 from report.sections.left_out import LeftOutResults
 from report.sections.outcomes import ArmResults
 from report.sections.plane import ArmPlace
 from report.sections.profiles import ProfileResults
 from report.sections.reference import ReferenceResults
+from report.sections.registration import RegistrationResults
 from report.sections.regression import RegressionResults
 from report.sections.search.entries import SearchResults
+from report.sections.seeds import ArmSeeds
 from report.sections.sensitivity.entries import SensitivityResults
 from report.sections.soap_bubble import SoapBubbleResults
+from report.sections.spread import SpreadResults
 from report.sections.tasks import TaskResults
 from report.sections.thresholds import ThresholdResults
 from report.sections.variance import VarianceShares
@@ -84,9 +90,15 @@ class Results(Head):
     reference: ReferenceResults | None
     profiles: ProfileResults
     scores: list[ScoreComparison]
+    equivalence: EquivalenceResults | None
+    interactions: list[InteractionsResult] | None
+    spread: SpreadResults
     budget: BudgetResults
+    best_of: BestOfResults | None
     sensitivity: SensitivityResults
     variance: dict[str, VarianceShares] | None
+    seeds: dict[str, ArmSeeds] | None
+    registration: RegistrationResults | None
     left_out: LeftOutResults
     controls: NotRequired[ControlsResults]
     dose: NotRequired[DoseResults]

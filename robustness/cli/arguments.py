@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-REPORT_FORMATS = ("html", "json", "csv", "parquet")
+REPORT_FORMATS = ("html", "json", "csv", "parquet", "latex")
 COLUMNS = {"image": "image file name", "grade": "grade", "patient": "patient ID", "split": "split"}
 """The columns of a label table whose names can be set."""
 
@@ -78,6 +78,13 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     _add_study(parser)
     _add_json(parser, "print the counts and all configurations as JSON")
     parser.add_argument("--configurations", metavar="N", help="short for --set sampling.configurations=N")
+    parser.add_argument(
+        "--register",
+        action="store_true",
+        help="freeze study and analysis in the store before anything runs, and print their hash; the report then lists "
+        "every later change",
+    )
+    _add_store(parser)
     parser.add_argument(
         "--difference",
         type=_share,

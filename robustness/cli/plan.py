@@ -9,13 +9,13 @@ from rich.text import Text
 
 from robustness.cli import DONE
 from robustness.cli.display import print_table, value_text
-from robustness.errors import plural
+from robustness.errors import StudyFileError, plural
 from robustness.guards.printable import printable, printable_json
 from robustness.optimize.plan import plan_search
 from robustness.study.loading import load_study
 from robustness.study.study import Study
 from robustness.sweep.plan import Plan, make_plan
-from robustness.sweep.power import DISCORDANCE, sample_size_line
+from robustness.sweep.power import DISCORDANCE, equivalence_line, sample_size_line
 
 ROWS = 100
 """Longer tables are cut; --json prints all rows."""
@@ -27,10 +27,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.configurations is not None:
         overrides.append(f"sampling.configurations={arguments.configurations}")
     study = load_study(arguments.study, overrides, check_data=False)
+    if study.search is not None and arguments.register:
+        raise StudyFileError("--register: is only for sweeps, whose configurations are known beforehand")
     if study.search is not None:
         _print_search(study, arguments.json)
         return DONE
     plan = make_plan(study)
+    if arguments.register:
+        return _register(arguments, study, plan)
     if arguments.json:
         print(printable_json(plan.as_json(), indent=2))
         return DONE
@@ -41,7 +45,24 @@ def run(arguments: argparse.Namespace) -> int:
             len(plan.configurations), study.outcomes.primary, arguments.difference, discordance, len(study.compared)
         )
         print(f"sample size: {line}")
+        margin = study.outcomes.fraction_margin
+        if margin is not None:
+            print(f"equivalence: {equivalence_line(len(plan.configurations), margin, arguments.discordance)}")
     _print_configurations(plan)
+    return DONE
+
+
+def _register(arguments: argparse.Namespace, study: Study, plan: Plan) -> int:
+    """Register the plan and print its hash."""
+    from robustness.sweep.registering import register_plan  # SQLAlchemy: a plan that is only shown does without it
+
+    entry = register_plan(arguments.store, study, plan)
+    if arguments.json:
+        print(printable_json({key: value for key, value in entry.items() if key != "document"}, indent=2))
+    else:
+        trials = plural(len(plan.trials), "trial")
+        print(printable(f"registered {study.name} with {trials} at {entry['time']}"))
+        print(f"hash: {entry['hash']}")
     return DONE
 
 
@@ -77,6 +98,9 @@ def _print_counts(study: Study, plan: Plan) -> None:
         space += f", {'some' if plan.allowed is None else f'{plan.allowed:,}'} with {conditions}"
     arms = ", ".join(arm.label for arm in study.arms)
     replicates = f" x {sampling.replicates} replicates" if sampling.replicates > 1 else ""
+    if sampling.vary:
+        others = sampling.replicates - 1
+        replicates = f" x {sampling.trials} (the first, and {others} with another {', '.join(sampling.vary)} each)"
     replicates += f" x {len(plan.tasks)} tasks" if plan.tasks else ""
     _print_name(study)
     print(printable(f"space: {space}"))

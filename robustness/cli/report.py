@@ -1,4 +1,4 @@
-"""`robustness report STUDY`: write the report of a stored study as a page, JSON, CSV or parquet; it only reads."""
+"""`robustness report STUDY`: write a stored study's report as a page, JSON, CSV, parquet or LaTeX; it only reads."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from report.analysis import Analysis, analyse, as_json_text
 from report.exports import results_csv, write_parquet
+from report.exports.latex import as_latex
 from report.frames import StudyFrames, load_frames
 from report.page import write_figures, write_report
 from robustness.cli import DONE
@@ -27,9 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
         frames = load_frames(_find(store, arguments.study))
     _warn(frames)
     kind = str(arguments.format)
-    study = analyse(frames) if kind in ("html", "json") else frames
-    if arguments.out in (None, "-") and kind in ("json", "csv"):
-        sys.stdout.write(_text(study))
+    study = analyse(frames) if kind in ("html", "json", "latex") else frames
+    if arguments.out in (None, "-") and kind in ("json", "csv", "latex"):
+        sys.stdout.write(_text(study, kind))
     else:
         path = _path(frames.name, arguments.out, kind)
         _write(study, kind, path, arguments.force)
@@ -68,14 +69,16 @@ def _find(store: Store, name: str) -> StudyStore:
 
 def _path(name: str, out: str | None, kind: str) -> Path:
     """The file to write: `out`, or a file named after the study in the working folder or in the folder `out`."""
-    stem = file_name(name)
+    file = f"{file_name(name)}.{'tex' if kind == 'latex' else kind}"
     if out is None:
-        return Path(f"{stem}.{kind}")
-    return Path(out) / f"{stem}.{kind}" if is_folder(Path(out)) else Path(out)
+        return Path(file)
+    return Path(out) / file if is_folder(Path(out)) else Path(out)
 
 
-def _text(study: StudyFrames | Analysis) -> str:
-    """The JSON of an analysis, or the CSV of frames."""
+def _text(study: StudyFrames | Analysis, kind: str) -> str:
+    """The JSON or LaTeX of an analysis, or the CSV of frames."""
+    if kind == "latex" and isinstance(study, Analysis):
+        return as_latex(study)
     return as_json_text(study.results) if isinstance(study, Analysis) else results_csv(study)
 
 
@@ -87,4 +90,4 @@ def _write(study: StudyFrames | Analysis, kind: str, path: Path, force: bool = F
             write_parquet(study, file)
     else:
         with writing(path, force, encoding="utf-8", newline="") as file:
-            file.write(_text(study))
+            file.write(_text(study, kind))

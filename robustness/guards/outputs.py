@@ -1,7 +1,7 @@
 """Outputs replace only what robustness wrote itself, unless `--force` is given, and are written beside and renamed.
 
 A file counts as its own if its beginning or end has the mark of a format: the generator of a page, a figure or a PDF,
-the first key of the JSON, the first columns of the CSV, the metadata of a parquet file.
+the first key of the JSON, the first line of LaTeX, the first columns of the CSV, the metadata of a parquet file.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ MARKS = (
     b'{\n  "generator": "robustness-study"',
     b"<!-- robustness-study -->",
     b"/Creator (robustness-study)",
+    b"% robustness-study\n",
 )
 CSV_START = b"configuration,replicate,arm,"
 TAKEN = (".db", ".sqlite", ".sqlite3", "-wal", "-shm", "-journal", ".lock", ".jsonl", ".yaml", ".yml", ".pt", ".npy")

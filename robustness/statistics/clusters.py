@@ -51,6 +51,14 @@ def configuration_means(values: ArrayLike, owners: ArrayLike) -> NDArray[np.floa
     return means
 
 
+def discordance(first: ArrayLike, second: ArrayLike, owners: ArrayLike) -> tuple[float, float, float]:
+    """Return the pairs with the outcome in the first and in the second arm only, and all, of the effective number."""
+    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    only_first, only_second = (float(configuration_means(only, owners).mean()) for only in (a & ~b, b & ~a))
+    n = effective_number(a.astype(float) - b.astype(float), owners)
+    return n * only_first, n * only_second, n
+
+
 def _grouped(values: ArrayLike, owners: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the values, the place of each one's configuration, and the number of values of each configuration."""
     sample: NDArray[np.float64] = np.asarray(values, dtype=float)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,6 +78,20 @@ def mean_test(values: ArrayLike, level: float = LEVEL) -> MeanTest:
     lowest = min(-limit, _inverse(-limit, skewness, n))
     interval = Interval(mean - highest * error, mean - lowest * error, METHOD)
     return MeanTest(agreeing(interval, mean, p_value, level), p_value)
+
+
+def one_sided_p(values: ArrayLike, alternative: Literal["greater", "less"]) -> float:
+    """Return the p-value of the same test of mean 0 against a `greater` or a `less` one: both T and G(T) must reject.
+
+    It is below a exactly if the interval at level 1 - 2 a lies beyond 0; only for values that have an interval.
+    """
+    sample: NDArray[np.float64] = np.asarray(values, dtype=float)
+    n, mean, spread = len(sample), float(sample.mean()), float(sample.std(ddof=1))
+    skewness = float(((sample - mean) ** 3).mean()) / spread**3
+    t = mean / (spread / math.sqrt(n))
+    both = (t, _transformed(t, skewness, n))
+    statistic = min(both) if alternative == "greater" else -max(both)
+    return float(stdtr(n - 1, -statistic))
 
 
 def _transformed(t: float, skewness: float, n: int) -> float:

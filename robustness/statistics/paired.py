@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from robustness.statistics.clusters import configuration_means, effective_number
+from robustness.statistics.clusters import configuration_means, discordance
 from robustness.statistics.proportions import Interval
 from robustness.statistics.score_test import score_interval, score_p
 
@@ -72,15 +72,10 @@ def paired_test(first: ArrayLike, second: ArrayLike, owners: ArrayLike) -> Paire
     the shares of discordant pairs for those of the effective number of pairs (`clusters`). Needs at least one pair.
     """
     a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    only_first, only_second = (float(configuration_means(only, owners).mean()) for only in (a & ~b, b & ~a))
     differences = configuration_means(a.astype(float) - b.astype(float), owners)
-    n = effective_number(a.astype(float) - b.astype(float), owners)
+    counts = discordance(a, b, owners)
     return PairedTest(
-        float(differences.mean()),
-        score_interval(n * only_first, n * only_second, n),
-        score_p(n * only_first, n * only_second, n),
-        sign_flip(differences),
-        n,
+        float(differences.mean()), score_interval(*counts), score_p(*counts), sign_flip(differences), counts[2]
     )
 
 

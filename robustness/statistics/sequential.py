@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,6 +48,15 @@ _CELLS = 2_000_000
 def capital(values: ArrayLike, mean: float = 0.0) -> NDArray[np.float64]:
     """The e-process against `mean` after each of the values [..., n] in [-1, 1], along the last axis."""
     return _total(np.cumsum(_log_factors(np.asarray(values, dtype=float), mean), axis=-1))
+
+
+def one_sided_capital(values: ArrayLike, mean: float, side: Literal["up", "down"]) -> NDArray[np.float64]:
+    """The e-process of means up to `mean` (bets `up`) or from it on (`down`) after each of the values [..., n].
+
+    It is the mixture of up_l or of down_l alone, a supermartingale wherever the mean is on the side bet against.
+    """
+    logs = np.cumsum(_log_factors(np.asarray(values, dtype=float), mean), axis=-1)[0 if side == "up" else 1]
+    return _total(np.stack([logs, logs]))
 
 
 class Bets:

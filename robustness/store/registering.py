@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, bindparam, func, insert, select, text, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
 
 from robustness.errors import StoreError
 from robustness.store import encoding, provenance
@@ -14,6 +14,7 @@ from robustness.store.checksums import of_json
 from robustness.store.schema import configurations, notes, studies, trials
 from robustness.store.statements import upsert
 from robustness.study.changes import differences, extends
+from robustness.study.registration import REGISTRATION_NOTE
 from robustness.trial import SEARCH_BLOCK, Trial, TrialKey
 
 SHOWN_DIFFERENCES = 10
@@ -55,7 +56,7 @@ def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
         row = insert_study(connection, study, document)
     else:
         row = stored.id
-        if stored.hash != study.hash:
+        if stored.hash != study.hash and not _discard_unstarted(connection, row):
             _refuse_different(study.name, stored.document, document)
         if stored.document != document or stored.hash != study.hash:
             connection.execute(
@@ -68,6 +69,17 @@ def register(connection: Connection, study: StudyLike, plan: PlanLike) -> None:
         note = {"study": row, "name": CURVES_NOTE, "content": True, "checksum": of_json(True)}
         connection.execute(upsert(connection.dialect.name, notes), note)
     add_trials(connection, row, study.name, plan.trials, first=0)
+
+
+def _discard_unstarted(connection: Connection, row: int) -> bool:
+    """Discard the plan of a registered study of which nothing has run, so that it may still change; whether it was."""
+    registered = select(notes.c.name).where(notes.c.study == row, notes.c.name == REGISTRATION_NOTE)
+    begun = select(trials.c.id).where(trials.c.study == row, trials.c.status != "planned")
+    if connection.execute(registered).first() is None or connection.execute(begun).first() is not None:
+        return False
+    for table in (trials, configurations):
+        connection.execute(delete(table).where(table.c.study == row))
+    return True
 
 
 def insert_study(connection: Connection, study: StudyLike, document: Mapping[str, Any]) -> int:

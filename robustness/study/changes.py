@@ -7,8 +7,28 @@ from typing import Any
 
 from robustness.errors import shown
 
-NOT_DECISIVE = ("description", "resources", "reference", "stop", "compare_with")
+NOT_DECISIVE = ("description", "resources", "reference", "stop", "compare_with", "contrasts")
 """Keys that do not affect results and may change between two runs of a study."""
+
+
+def decisive(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a study's document that affects results."""
+    kept = {key: value for key, value in document.items() if key not in NOT_DECISIVE}
+    outcomes = kept.get("outcomes")
+    if outcomes and "equivalent_within" in outcomes:
+        kept["outcomes"] = {key: value for key, value in outcomes.items() if key != "equivalent_within"}
+    return kept
+
+
+def all_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return every differing key with both values, those that only affect the analysis included; not `resources`."""
+    ignored = ("description", "resources")
+    before, after = (
+        {**_deciding(document), **{key: document.get(key) for key in NOT_DECISIVE if key not in ignored}}
+        | {"outcomes": document.get("outcomes")}
+        for document in (old, new)
+    )
+    return _differences(before, after, "")
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -53,14 +73,15 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
         # A grid without a number of configurations includes all of them.
         if more is not None and (less is None or more < less):
             return False
-        if key == "replicates" and more != less and old.get("stop"):
+        # Streams that are varied number their trials one after another.
+        if key == "replicates" and more != less and (old.get("stop") or sampling_before.get("vary")):
             return False
     return before == after and sampling_before == sampling_after
 
 
 def _deciding(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that affect results, with arms and tasks by label because their order does not matter."""
-    kept = {key: value for key, value in document.items() if key not in NOT_DECISIVE}
+    kept = decisive(document)
     kept["arms"] = {arm["label"]: arm for arm in document.get("arms", [])}
     if document.get("tasks"):
         kept["tasks"] = {task["label"]: task["task"] for task in document["tasks"]}

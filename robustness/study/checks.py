@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from robustness.errors import StudyFileError, shown, unknown_name
 from robustness.metrics import OBJECTIVES
 from robustness.plugins import find_trainable
 from robustness.space.options import Constant, Range
+from robustness.study.arms import check_label
 from robustness.study.study import Study
 from robustness.study.trainable_checks import checked_by
 from robustness.tasks import is_registered
@@ -21,6 +24,8 @@ def check_study(study: Study, check_data: bool) -> Study:
     _check_search(study)
     _check_winners(study)
     _check_stop(study)
+    _check_contrasts(study)
+    _check_vary(study)
     trainable = find_trainable(study.trainable)
     if study.outcomes.records_start and not (trainable.untrained and trainable.records_start):
         raise StudyFileError(
@@ -97,6 +102,28 @@ def _check_compared(study: Study) -> None:
     labels = [arm.label for arm in study.arms]
     if study.compare_with is not None and study.compare_with not in labels:
         raise StudyFileError(f"compare_with: {unknown_name('arm', study.compare_with, labels)}")
+
+
+def _check_contrasts(study: Study) -> None:
+    labels = [arm.label for arm in study.arms]
+    for name, weights in study.contrasts.items():
+        check_label(name, f"contrasts.{name}")
+        for label in weights:
+            if label not in labels:
+                raise StudyFileError(f"contrasts.{name}: {unknown_name('arm', label, labels)}")
+        total, largest = math.fsum(weights.values()), max(map(abs, weights.values()), default=0.0)
+        if largest == 0 or abs(total) > 1e-9 * largest:
+            raise StudyFileError(f"contrasts.{name}: weights must sum to zero and not all be zero, found {total:g}")
+
+
+def _check_vary(study: Study) -> None:
+    if not study.sampling.vary:
+        return
+    for key, section in (("stop", study.stop), ("winners", study.winners), ("search", study.search)):
+        if section is not None:
+            raise StudyFileError(f"sampling.vary: cannot be combined with `{key}`")
+    if study.tasks:
+        raise StudyFileError("sampling.vary: cannot be combined with `tasks`; vary streams in a study of one task")
 
 
 def _check_device(study: Study) -> None:

@@ -121,6 +121,7 @@ def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
         spaces={a: _read_space(entry, source, folder, f"search.spaces.{a}") for a, entry in own_spaces.items()},
         folder=folder,
         compare_with=file.compare_with,
+        contrasts=file.contrasts,
         tasks=read_tasks(file.tasks or ()),
     )
 

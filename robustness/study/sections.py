@@ -19,7 +19,7 @@ from robustness.goal import Goal, GoalName, find_goal
 from robustness.metrics import find_metric
 from robustness.plugins import find_trainable
 from robustness.space.samplers import SAMPLERS
-from robustness.trial import DEFAULT_TRAINABLE
+from robustness.trial import DEFAULT_TRAINABLE, Purpose
 
 Outcome = Literal["learned_nothing", "good"]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -42,6 +42,35 @@ class Sampling(Section):
     """How many times each configuration is trained, each time with different random streams."""
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
     """The seed from which all randomness in the study is derived."""
+    vary: list[Purpose] = []
+    """Streams such as `[initialisation, data_order]`, each varied alone around the first replicate, with the others
+    held: 1 + streams x (replicates - 1) trials for each configuration and arm. Fractions and comparisons are then of
+    the first replicate. By default each replicate has different streams throughout."""
+
+    @model_validator(mode="after")
+    def _vary_is_possible(self) -> Sampling:
+        if self.vary and self.replicates < 2:
+            raise ValueError(f"vary needs at least 2 replicates, found {self.replicates}")
+        if len(set(self.vary)) < len(self.vary):
+            raise ValueError("vary names a stream twice")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit `vary` where it is empty, so that studies from before it existed keep their hash."""
+        values: dict[str, Any] = dump(self)
+        if not values["vary"]:
+            del values["vary"]
+        return values
+
+    @property
+    def trials(self) -> int:
+        """Trials of each configuration and arm."""
+        return 1 + len(self.vary) * (self.replicates - 1) if self.vary else self.replicates
+
+    def varied(self, replicate: int) -> Purpose | None:
+        """The stream that alone differs from the first replicate; None if all do."""
+        return self.vary[(replicate - 1) // (self.replicates - 1)] if self.vary and replicate else None
 
     @model_validator(mode="after")
     def _count_is_given(self) -> Sampling:
@@ -121,6 +150,21 @@ class Good(Section):
         return float(self.at_least if self.at_most is None else self.at_most)  # type: ignore[arg-type]
 
 
+class Margins(Section):
+    """Differences between arms that do not matter."""
+
+    fraction: float | None = Field(default=None, gt=0, lt=1)
+    """Of fractions: 0.05 is 5 points."""
+    score: float | None = Field(default=None, gt=0)
+    """Of mean scores, in units of the metric."""
+
+    @model_validator(mode="after")
+    def _one_is_given(self) -> Margins:
+        if self.fraction is None and self.score is None:
+            raise ValueError("needs fraction, score or both")
+        return self
+
+
 class Outcomes(Section):
     """What counts as success and what as failure; without thresholds, trials are compared by their scores alone."""
 
@@ -137,6 +181,9 @@ class Outcomes(Section):
     """When a trial is good."""
     primary: Outcome | None = "learned_nothing"
     """The outcome that the study's verdict is about; none in a study without thresholds."""
+    equivalent_within: Annotated[float, Field(gt=0, lt=1)] | Margins | None = None
+    """0.05: arms whose fractions differ by less than 5 points are equivalent; or a margin for fractions and one for
+    scores, `{fraction: 0.05, score: 0.01}`. Does not affect trials."""
 
     @model_validator(mode="before")
     @classmethod
@@ -200,11 +247,19 @@ class Outcomes(Section):
 
     @model_serializer(mode="wrap")
     def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit the goal where more is better, so that studies from before goals existed keep their hash."""
+        """Omit later keys at their defaults, so that studies from before they existed keep their hash."""
         values: dict[str, Any] = dump(self)
         if values["goal"] == "maximize":
             del values["goal"]
+        if values["equivalent_within"] is None:
+            del values["equivalent_within"]
         return values
+
+    @property
+    def fraction_margin(self) -> float | None:
+        """The margin of equivalence of fractions, if the study sets one."""
+        within = self.equivalent_within
+        return within.fraction if isinstance(within, Margins) else within
 
     @property
     def direction(self) -> Goal:
@@ -397,6 +452,9 @@ class StudyFile(Section):
     arms: list[str | dict[str, Any]] = Field(min_length=1)
     """The methods to compare: names, or mappings such as `{name: label, method: mfvi, initial_rho: -6}`. An arm may
     have its own `space`, whose options are drawn beside the study's, and `training` and `model`: what differs there."""
+    contrasts: dict[str, dict[str, float]] = {}
+    """Weighted sums of arms that are tested beside the comparisons, such as `{noise: {a: 0.5, b: 0.5, c: -1.0}}`; the
+    weights of each sum to zero. Does not affect trials."""
     compare_with: str | None = None
     """The arm that every other arm is compared with, instead of all pairs of arms; does not affect trials."""
     space: str | dict[str, Any] | None = None

@@ -15,7 +15,7 @@ from robustness.metrics import OBJECTIVES, objective_goal
 from robustness.plugins import find_trainable
 from robustness.space.space import Space, merged
 from robustness.study.arms import Arm, compared_arms
-from robustness.study.changes import NOT_DECISIVE
+from robustness.study.changes import decisive
 from robustness.study.sections import Finals, Outcomes, Reference, Resources, Sampling, Search, Stop, Winners
 from robustness.study.tasks import Task
 
@@ -47,6 +47,8 @@ class Study:
     """Per-arm overrides of `space`."""
     folder: Path | None = None
     """The folder of the study file, from which a user's own modules are imported; not part of the document."""
+    contrasts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Weights of the arms in each contrast, by its name."""
     compare_with: str | None = None
     """The arm that every other arm is compared with; None compares all pairs."""
     tasks: tuple[Task, ...] = ()
@@ -152,13 +154,14 @@ class Study:
             document["compare_with"] = self.compare_with
         if self.winners is not None:
             document["winners"] = self.winners.model_dump(mode="json")
+        if self.contrasts:
+            document["contrasts"] = {name: dict(weights) for name, weights in self.contrasts.items()}
         return document
 
     @property
     def hash(self) -> str:
         """A fingerprint of everything that affects results."""
-        decisive = {key: value for key, value in self.document().items() if key not in NOT_DECISIVE}
-        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(decisive(self.document()), sort_keys=True).encode()).hexdigest()
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Plan:
                 + (f" on the tasks {', '.join(self.tasks)}" if self.tasks else "")
                 + (f", replicates 0 to {self.replicates - 1}" if key.replicate else "")
             )
-        return replace(first, replicate=key.replicate)
+        return self._by_key.get(key) or replace(first, replicate=key.replicate)
 
     @cached_property
     def tasks(self) -> list[str]:
@@ -94,7 +94,7 @@ def make_plan(study: Study) -> Plan:
     sampling = study.sampling
     try:
         wanted = sampling.configurations or study.space.allowed() or 0
-        trained = wanted * len(study.arms) * sampling.replicates * len(study.each_task)
+        trained = wanted * len(study.arms) * sampling.trials * len(study.each_task)
         check("trials", trained, "the plan", SearchSpaceError)
         configurations, own = _draw(study)
         space, allowed = study.space.size(), study.space.allowed()
@@ -118,9 +118,10 @@ def make_plan(study: Study) -> Plan:
             records_start=study.outcomes.records_start,
             goal=study.outcomes.goal,
             task_label=task.label,
+            varied=sampling.varied(replicate),
             own=tuple(own[arm.label][number]) if arm.label in own else (),
         )
-        for number, configuration, replicate in _order(configurations, sampling.replicates, study.stop is not None)
+        for number, configuration, replicate in _order(configurations, sampling.trials, study.stop is not None)
         for task in study.each_task
         for arm in study.arms
         if arm.label not in own or number < len(own[arm.label])
@@ -132,7 +133,7 @@ def make_plan(study: Study) -> Plan:
         trials,
         space,
         allowed,
-        replicates=max(sampling.replicates, 0 if terms is None else terms.replicates),
+        replicates=max(sampling.trials, 0 if terms is None else terms.replicates),
         winners=0 if terms is None else count_further(terms, len(study.arms), configurations),
     )
 

@@ -19,6 +19,11 @@ from scipy.special import ndtri
 
 from robustness.errors import plural
 from robustness.statistics import binomial
+from robustness.statistics.equivalence import (
+    equivalence_power,
+    pairs_for_equivalence,
+    pairs_needed_for_equivalence,
+)
 
 LEVEL = 0.05
 POWER = 0.8
@@ -99,4 +104,22 @@ def sample_size_line(
         f"{can}, and a difference of {difference:.2f} needs {need} pairs (difference between two arms' fractions of "
         f"{outcome!r}; two-sided score test at {100 * LEVEL:.0f} %{correction}; assuming that the arms disagree in "
         f"{100 * discordance:.0f} % of the pairs, or in more if the difference requires it)"
+    )
+
+
+AGREEING = 0.05
+"""Assumed share of discordant pairs of arms that do not differ."""
+
+
+def equivalence_line(pairs: int, margin: float, discordance: float | None = None) -> str:
+    """Describe how many pairs show that two arms are equivalent within the margin, and with what probability."""
+    assumed = AGREEING if discordance is None else discordance
+    least = pairs_for_equivalence(0, 0, margin)
+    needed = pairs_needed_for_equivalence(assumed, margin, POWER)
+    power = equivalence_power(pairs, assumed, margin)
+    return (
+        f"within {100 * margin:g} points takes {least} pairs without a discordant one, and "
+        f"{'too many to count' if needed is None else needed} for {100 * POWER:.0f} % power if arms that do not differ "
+        f"disagree in {100 * assumed:g} % of the pairs; {plural(pairs, 'pair')} "
+        f"{'has' if pairs == 1 else 'have'} {100 * power:.0f} %"
     )

@@ -42,7 +42,7 @@ def importance_results(
     units: Mapping[str, pd.DataFrame], levels: Mapping[str, Levels], study: JudgedStudy
 ) -> dict[str, ArmImportance]:
     """For each arm what `docs/report_json.md` describes under `importance`."""
-    space, watched = _space(study.frames), study.sample.watch is not None
+    space, watched = study_space(study.frames), study.sample.watch is not None
     results: dict[str, ArmImportance] = {}
     for arm, frame in units.items():
         own = {name: each for name, each in levels.items() if study.frames.applies(name, arm)}
@@ -89,7 +89,8 @@ def _combinations(codes: list[Codes]) -> Codes:
     return np.asarray(place, dtype=np.int64).ravel()
 
 
-def _space(frames: StudyFrames) -> Space | None:
+def study_space(frames: StudyFrames) -> Space | None:
+    """The search space of a study; None of imported runs."""
     try:
         return read_space(frames.document["space"], "space")
     except (RobustnessError, KeyError):

@@ -35,7 +35,7 @@ FORMAT = 2
 _FOREIGN = "not a model or checkpoint written by robustness"
 _NOT_DECISIVE = ("checkpoint", "folder", "timeout", "stage", "run")
 """Fields of a trial that do not change its numbers."""
-_LATER: Mapping[str, Any] = {"records_start": False, "goal": "maximize", "task_label": "", "own": ()}
+_LATER: Mapping[str, Any] = {"records_start": False, "goal": "maximize", "task_label": "", "own": (), "varied": None}
 """Later fields, omitted at their defaults: checkpoints from before they existed still belong to their trials."""
 
 

@@ -43,6 +43,8 @@ def check(study: Study, check_data: bool = True) -> Study:
     own_methods = any(":" in arm.method for arm in study.arms)
     needed = ("optimizer", "learning_rate", "batch_size")
     check_hyperparameters(study.space.options, own_methods, KNOWN, needed)
+    if study.sampling.vary:
+        raise StudyFileError("sampling.vary: is not for regression, whose replicates are the splits of a data set")
     for name in names:
         splits = find_data_set(name).splits
         if study.sampling.replicates > splits:

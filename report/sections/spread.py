@@ -1,0 +1,152 @@
+"""Robust, or uniformly mediocre: the spread of each arm's scores over configurations, apart from their level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, TypedDict
+
+from report.comparison import by_configuration, side_by_side
+from report.document import Numbers, Picture, Section
+from report.drawing.style import panel
+from report.judged_study import JudgedStudy
+from report.records.estimates import Difference
+from report.words import bracketed, score, signed_to, text
+from robustness.statistics.spread import MEASURES, spread, spread_differences
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from report.analysis import Analysis
+
+WORDS = {
+    "sd": "standard deviation",
+    "iqr": "interquartile range",
+    "lower_decile": "worst decile",
+    "cvar": "mean of the worst quarter",
+    "regret": "regret to its own best",
+}
+
+
+class ArmSpread(TypedDict):
+    """Level and spread of an arm's scores over configurations."""
+
+    configurations: int
+    mean: float
+    sd: float
+    iqr: float
+    lower_decile: float
+    cvar: float
+    regret: float
+
+
+class SpreadDifference(Difference):
+    """The difference of a measure of spread, first arm minus second."""
+
+    arms: list[str]
+    measure: str
+
+
+class SpreadResults(TypedDict):
+    """The spread of each arm, and of every two compared arms on the configurations that both have."""
+
+    arms: dict[str, ArmSpread]
+    differences: list[SpreadDifference]
+
+
+def results(study: JudgedStudy) -> SpreadResults:
+    """Spread at the study's epoch; scores are means over replicates."""
+    frames, judged = study.frames, study.planned
+    scores = judged[f"score_{frames.rule}"]
+    arms: dict[str, ArmSpread] = {}
+    for arm in frames.arms:
+        own = frames.goal.oriented(by_configuration(side_by_side(judged, scores, [arm])).to_numpy(dtype=float)[:, 0])
+        if len(own) < 2:
+            continue
+        found = spread(own)
+        arms[arm] = {
+            "configurations": len(own),
+            "mean": float(frames.goal.oriented(own.mean())),
+            "sd": found["sd"],
+            "iqr": found["iqr"],
+            "lower_decile": float(frames.goal.oriented(found["lower_decile"])),
+            "cvar": float(frames.goal.oriented(found["cvar"])),
+            "regret": found["regret"],
+        }
+    differences: list[SpreadDifference] = []
+    for first, second in frames.compared:
+        pairs = by_configuration(side_by_side(judged, scores, [first, second])).to_numpy(dtype=float)
+        if len(pairs) < 2:
+            continue
+        oriented = frames.goal.oriented(pairs)
+        for name, each in spread_differences(oriented[:, 0], oriented[:, 1]).items():
+            # Deciles and tails are scores, which have the metric's own direction; spread has none.
+            ends = (each.interval.low, each.interval.high)
+            turned = frames.goal.minimizes and name in ("lower_decile", "cvar")
+            low, high = (-ends[1], -ends[0]) if turned else ends
+            differences.append(
+                {
+                    "arms": [first, second],
+                    "measure": name,
+                    "difference": -each.difference if turned else each.difference,
+                    "low": low,
+                    "high": high,
+                    "interval": each.interval.method,
+                }
+            )
+    return {"arms": arms, "differences": differences}
+
+
+def sections(analysis: Analysis) -> Iterator[Section]:
+    """The plane of performance against sensitivity, and the measures; none without two configurations."""
+    found = analysis.results["spread"]
+    if not found["arms"]:
+        return
+    listed = ", ".join(
+        f"{text(arm, 60)} {score(entry['mean'])} with a standard deviation of {score(entry['sd'])}"
+        for arm, entry in found["arms"].items()
+    )
+    picture = Picture(
+        "spread-plane",
+        "Performance against sensitivity",
+        f"A point for each arm: its mean {analysis.metric_words} upwards, its standard deviation over configurations "
+        f"to the right. {listed}.",
+        partial(_draw, analysis, found["arms"]),
+    )
+    rows = [(text(arm, 60), *(score(value) for value in _values(entry))) for arm, entry in found["arms"].items()]
+    for first, second in dict.fromkeys(tuple(entry["arms"]) for entry in found["differences"]):
+        cells = {
+            entry["measure"]: bracketed(entry["difference"], entry["low"], entry["high"], signed_to(3))
+            for entry in found["differences"]
+            if entry["arms"] == [first, second]
+        }
+        rows.append((f"{text(first, 40)} minus {text(second, 40)}", "", *(cells[name] for name in MEASURES)))
+    reasons = {
+        f"No interval for the {WORDS[entry['measure']]}: {entry['interval'].removeprefix('none: ')}."
+        for entry in found["differences"]
+        if entry["interval"].startswith("none")
+    }
+    notes = (
+        "An arm that is robust lies to the left and high up; one to the left and low is uniformly mediocre.",
+        *sorted(reasons),
+    )
+    columns = ("Arm", "Mean", *(WORDS[name].capitalize() for name in MEASURES))
+    reading = f"Mean {analysis.metric_words} over configurations: {listed}."
+    yield Section("spread", "Level and spread", reading, (picture,), Numbers(columns, tuple(rows)), notes)
+
+
+def _values(entry: ArmSpread) -> tuple[float, ...]:
+    """The mean and the measures in their order."""
+    return entry["mean"], entry["sd"], entry["iqr"], entry["lower_decile"], entry["cvar"], entry["regret"]
+
+
+def _draw(analysis: Analysis, arms: Mapping[str, ArmSpread]) -> Figure:
+    figure, axes = panel()
+    for arm, entry in arms.items():
+        marker, colour = analysis.arms.marker(arm), analysis.arms.colour(arm)
+        axes.plot(entry["sd"], entry["mean"], marker, color=colour, label=text(arm, 24))
+    axes.set_xlabel("standard deviation over configurations")
+    axes.set_ylabel(f"mean {analysis.metric_words}")
+    axes.margins(0.15)
+    axes.legend()
+    return figure

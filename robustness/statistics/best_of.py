@@ -1,0 +1,129 @@
+"""Which arm wins at a given budget: the probability that the best of n trials of A beats the best of m of B.
+
+Each arm tunes on its own random configurations. With N scores of each arm, and R_n(c) = C(c, n) / C(N, n) the
+probability that the n drawn are among the c lowest (without replacement, as in `budget`),
+
+    P = sum_x [R_n(a(x)) - R_n(a(x-))] [R_m(b(x-)) + R_m(b(x))] / 2,
+
+where a(x) and b(x) count the scores up to x and a(x-) those below it: ties count half. The interval is a jackknife
+over configurations on the logit scale, which keeps the arms paired (where P is 0 or 1, or would be without one
+configuration, a percentile bootstrap). It exists up to n = N / 4: beyond, the best of n is nearly always one of the few
+best of the sample, and no resample has others (`benchmarks/evidence.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from robustness.statistics.jackknife import jackknife_interval, without_each
+from robustness.statistics.proportions import LEVEL, Interval, resampling
+
+Floats: TypeAlias = NDArray[np.float64]
+DRAWS = 1000
+FEW = 12
+PERCENTILE = "percentile bootstrap"
+BEYOND = "beyond a quarter of the configurations, resamples have the same few best ones"
+
+
+@dataclass(frozen=True)
+class Win:
+    """The probability that A's best of `first` trials beats B's best of `second`."""
+
+    first: int
+    second: int
+    probability: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The smallest number of trials from which on the arm favoured by a single trial is no longer the likelier winner.
+
+    `low` and `high` are the smallest and largest number at which the probability may be 1/2 by the intervals.
+    """
+
+    trials: int | None
+    low: int | None
+    high: int | None
+
+
+def wins(first: ArrayLike, second: ArrayLike, budgets: list[tuple[int, int]], seed: int = 0) -> list[Win]:
+    """P above for scores [N] of two arms on the same configurations and each budget (n, m), at most N each."""
+    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    size = len(a)
+    compare = _Comparison(a, b)
+    observed = compare.probabilities(np.ones((1, size)), budgets)[0]
+    short = [budget for budget in budgets if max(budget) <= size / 4]
+    few = Interval.none(f"fewer than {FEW} configurations")
+    intervals = {}
+    if size >= FEW and short:
+        without = compare.probabilities(without_each(size), short)
+        resampled = compare.probabilities(resampling(size, DRAWS, seed), short)
+        ends = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        probabilities = dict(zip(budgets, observed.tolist(), strict=True))
+        for place, budget in enumerate(short):
+            percentile = Interval(float(ends[0, place]), float(ends[1, place]), PERCENTILE)
+            own = jackknife_interval(probabilities[budget], without[:, place], "logit")
+            intervals[budget] = percentile if own is None else own
+    beyond = few if size < FEW else Interval.none(BEYOND)
+    return [
+        Win(*budget, p, intervals.get(budget, beyond)) for budget, p in zip(budgets, observed.tolist(), strict=True)
+    ]
+
+
+def crossing(found: list[Win]) -> Crossing:
+    """Where the probability first crosses 1/2, for wins in ascending order of trials."""
+    start = next((np.sign(win.probability - 0.5) for win in found if win.probability != 0.5), 0.0)
+    trials = next((win.first for win in found if start and np.sign(win.probability - 0.5) == -start), None)
+    open_at = [win.first for win in found if win.interval.low <= 0.5 <= win.interval.high]
+    return Crossing(trials, open_at[0] if open_at else None, open_at[-1] if open_at else None)
+
+
+def equal_hours(hours: float, first: float, second: float, most: int) -> tuple[int, int] | None:
+    """Trials of each arm that fit into `hours`, given the mean hours of a trial; None if one has none or too many."""
+    n, m = (math.floor(hours / each + 1e-9) if each > 0 else most + 1 for each in (first, second))
+    return (n, m) if min(n, m) >= 1 and max(n, m) <= most else None
+
+
+class _Comparison:
+    """The scores of both arms on one axis, so that a resample only changes counts."""
+
+    def __init__(self, first: Floats, second: Floats) -> None:
+        self._values = np.unique(np.concatenate([first, second]))
+        self._places = [np.searchsorted(self._values, scores) for scores in (first, second)]
+        self._orders = [np.argsort(places, kind="stable") for places in self._places]
+
+    def probabilities(self, weights: Floats, budgets: list[tuple[int, int]]) -> Floats:
+        """P above for each resample and budget: [draws, budgets]."""
+        total = int(weights[0].sum())
+        counts = [self._up_to(weights, arm) for arm in (0, 1)]
+        found = np.empty((len(weights), len(budgets)))
+        tables = {size: _below(total, size) for pair in budgets for size in pair}
+        for place, (n, m) in enumerate(budgets):
+            mine, theirs = tables[n][counts[0]], tables[m][counts[1]]
+            before = np.concatenate([np.zeros((len(theirs), 1)), theirs[:, :-1]], axis=1)
+            found[:, place] = (np.diff(mine, axis=1, prepend=0.0) * (theirs + before)).sum(axis=1) / 2
+        return found
+
+    def _up_to(self, weights: Floats, arm: int) -> NDArray[np.int64]:
+        """How many scores of an arm are at most each value: [draws, values]."""
+        order, places = self._orders[arm], self._places[arm]
+        running = np.concatenate([np.zeros((len(weights), 1)), weights[:, order].cumsum(axis=1)], axis=1)
+        ends = np.searchsorted(places[order], np.arange(len(self._values)), side="right")
+        up_to: NDArray[np.int64] = np.rint(running[:, ends]).astype(np.int64)
+        return up_to
+
+
+def _below(total: int, size: int) -> Floats:
+    """R_n(c) for c = 0 ... total."""
+    ratio = np.zeros(total + 1)
+    chosen = np.arange(size, total + 1)
+    logs = gammaln(chosen + 1.0) - gammaln(chosen - size + 1.0)
+    ratio[size:] = np.exp(logs - logs[-1])
+    return ratio

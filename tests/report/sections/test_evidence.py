@@ -1,0 +1,111 @@
+"""Verdicts, spread, interactions, budgets and other spaces on the kept results of deepdrid_robustness."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from support.stores import Made, fill, from_table
+
+from report.analysis import Analysis, analyse
+from report.sections import best_of, equivalence, interactions, spread
+from robustness.store import open_store
+from robustness.study.loading import load_study
+
+KEPT = Path(__file__).parents[3] / "docs/results/deepdrid_robustness/trials.csv"
+SETTINGS = [
+    "training.epochs=2",
+    "outcomes.learned_nothing={below: 0.6279}",
+    "outcomes.equivalent_within={fraction: 0.06, score: 0.0025}",
+    "contrasts={noise: {mfvi: 1.0, mfvi_noise_matched: -0.5, mfvi_scaled: -0.5}}",
+    "arms=[mfvi, radial, mfvi_noise_matched, mfvi_scaled, deterministic]",
+]
+
+
+@pytest.fixture(scope="module")
+def trials() -> pd.DataFrame:
+    return pd.read_csv(KEPT)
+
+
+@pytest.fixture(scope="module")
+def analysis(trials: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    table: dict[tuple[int, str], float | Made | None] = {
+        (row.configuration, row.arm): Made(status="diverged", scores=[0.5])
+        if row.status == "diverged"
+        else float(row.last)
+        for row in trials.itertuples()
+    }
+    study = load_study("deepdrid_robustness", SETTINGS, check_data=False)
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('evidence') / 'store.db'}") as store:
+        return analyse(fill(store, study, from_table(table)))
+
+
+def entry_of(analysis: Analysis, name: str, outcome: str | None) -> equivalence.VerdictEntry:
+    found = analysis.results["equivalence"]
+    assert found is not None
+    every = [*found["comparisons"], *found["contrasts"]]
+    return next(entry for entry in every if (entry["name"], entry["outcome"]) == (name, outcome))
+
+
+def test_radial_and_its_control_learn_nothing_equally_often_within_six_points(analysis: Analysis) -> None:
+    entry = entry_of(analysis, "radial - mfvi_noise_matched", "learned_nothing")
+    assert entry["p_equivalence"] == pytest.approx(0.0096, abs=1e-4)
+    assert entry["high_90"] == pytest.approx(0.0305, abs=1e-4)
+    # Their scores miss the margin by little: the upper end of the 90 % interval, widened for skewness, is 0.00255.
+    scores = entry_of(analysis, "radial - mfvi_noise_matched", None)
+    assert scores["high_90"] == pytest.approx(0.00255, abs=1e-5)
+    assert scores["verdict"] == "undecided"
+
+
+def test_noise_at_the_start_makes_the_difference(analysis: Analysis, trials: pd.DataFrame) -> None:
+    entry = entry_of(analysis, "noise", "learned_nothing")
+    nothing = (trials["outcome_last"] == "learned_nothing").groupby(trials["arm"]).mean()
+    expected = nothing["mfvi"] - (nothing["mfvi_noise_matched"] + nothing["mfvi_scaled"]) / 2
+    assert entry["difference"] == pytest.approx(expected)
+    assert entry["verdict"] == "different"
+    assert entry["low"] is not None
+    assert entry["low"] > 0.3
+
+
+def test_the_report_says_by_itself_on_what_the_difference_hangs(analysis: Analysis) -> None:
+    (against,) = (
+        section
+        for section in interactions.sections(analysis)
+        if section.title == "Where mfvi minus deterministic hangs"
+    )
+    assert "share of initial_rho >= -2" in against.reading
+    assert "from 2 to 93 points as that share goes from 0 to 1" in against.reading
+    found = next(e for e in analysis.results["interactions"] or () if e["arms"] == ["mfvi", "deterministic"])
+    assert found["hyperparameters"]["initial_rho"]["p_adjusted"] == pytest.approx(0.003, abs=1e-6)
+    levels = found["hyperparameters"]["initial_rho"]["levels"]
+    assert [level["value"] for level in levels] == [-6, -4, -2, 0]
+    assert [level["difference"] for level in levels] == pytest.approx([0, 1 / 18, 14 / 17, 1])
+
+
+def test_spread_is_that_of_the_kept_scores(analysis: Analysis, trials: pd.DataFrame) -> None:
+    scores = trials[trials["arm"] == "radial"]["last"]
+    found = analysis.results["spread"]["arms"]["radial"]
+    assert found["mean"] == pytest.approx(scores.mean())
+    assert found["sd"] == pytest.approx(scores.std())
+    (section,) = spread.sections(analysis)
+    assert any("no resample has a better configuration" in note for note in section.notes)
+
+
+def test_budgets_beyond_a_quarter_have_no_interval(analysis: Analysis) -> None:
+    found = analysis.results["best_of"]
+    assert found is not None
+    entry = found["comparisons"][0]
+    for win in entry["trials"]:
+        assert (win["low"] is None) == (win["first"] > 86 / 4)
+        assert 0 <= win["probability"] <= 1
+    (section,) = best_of.sections(analysis)
+    assert "no interval beyond a quarter" in section.notes[0]
+    assert all(math.isfinite(win["hours"] or math.nan) for win in entry["hours"])
+
+
+def test_the_table_of_verdicts_lists_every_comparison_and_contrast(analysis: Analysis) -> None:
+    (section,) = equivalence.sections(analysis)
+    assert section.numbers is not None
+    assert len(section.numbers.rows) == 3 * (10 + 1)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from robustness.statistics.best_of import crossing, equal_hours, wins
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_the_probability_is_that_of_all_pairs_of_subsets(n: int) -> None:
+    first, second = np.array([0.1, 0.5, 0.5, 0.7, 0.2, 0.9]), np.array([0.5, 0.3, 0.7, 0.6, 0.1, 0.2])
+    best = [[max(subset) for subset in combinations(scores, n)] for scores in (first, second)]
+    expected = np.mean([(a > b) + (a == b) / 2 for a in best[0] for b in best[1]])
+    assert wins(first, second, [(n, n)])[0].probability == pytest.approx(expected)
+
+
+def test_budgets_may_differ_between_the_arms() -> None:
+    first, second = np.array([1.0, 4.0, 5.0]), np.array([2.0, 3.0, 6.0])
+    best = [max(subset) for subset in combinations(second, 2)]
+    expected = np.mean([a > b for a in first for b in best])
+    assert wins(first, second, [(1, 2)])[0].probability == pytest.approx(expected)
+
+
+def test_swapping_the_arms_gives_the_complement() -> None:
+    first, second = np.random.default_rng(0).normal(size=(2, 40))
+    one, two = wins(first, second, [(5, 5)])[0], wins(second, first, [(5, 5)])[0]
+    assert one.probability == pytest.approx(1 - two.probability)
+    assert one.interval.low == pytest.approx(1 - two.interval.high)
+
+
+def test_beyond_the_limit_there_is_no_interval_and_the_reason_is_given() -> None:
+    first, second = np.random.default_rng(1).normal(size=(2, 40))
+    near, far = wins(first, second, [(10, 10), (11, 11)])
+    assert near.interval.low < near.probability < near.interval.high
+    assert math.isnan(far.interval.low)
+    assert "quarter" in far.interval.method
+
+
+def test_an_arm_that_always_wins_is_certain() -> None:
+    win = wins(np.arange(40) + 100.0, np.arange(40.0), [(3, 3)])[0]
+    assert (win.probability, win.interval.low, win.interval.high) == (1.0, 1.0, 1.0)
+
+
+def test_the_crossing_is_where_the_favourite_changes() -> None:
+    # The first arm is better on most configurations, the second has the best ones.
+    first = np.concatenate([np.full(30, 0.7), np.full(10, 0.71)])
+    second = np.concatenate([np.full(30, 0.5), np.full(10, 0.9)])
+    found = wins(first, second, [(n, n) for n in range(1, 11)])
+    crossed = crossing(found)
+    assert found[0].probability > 0.5 > found[-1].probability
+    assert crossed.trials == next(win.first for win in found if win.probability < 0.5)
+    assert crossing(wins(second + 1, first, [(1, 1), (2, 2)])).trials is None
+
+
+def test_equal_hours_buy_each_arm_its_own_number_of_trials() -> None:
+    assert equal_hours(6.0, 1.0, 2.0, 10) == (6, 3)
+    assert equal_hours(1.0, 1.0, 2.0, 10) is None
+    assert equal_hours(20.0, 1.0, 2.0, 10) is None

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from robustness.statistics.variance import variance_parts
+from robustness.statistics.variance_shares import crossed_shares, hyperparameter_share, stream_shares
+
+
+def test_the_share_is_that_of_the_components_and_its_interval_is_near_the_exact_one() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(200, 1)) + 0.5 * rng.normal(size=(200, 3))
+    share = hyperparameter_share(list(scores))
+    parts = variance_parts(list(scores))
+    assert share is not None
+    assert parts is not None
+    assert share.value == pytest.approx(parts.share)
+    between = 3 * scores.mean(axis=1).var(ddof=1)
+    ratio = between / scores.var(axis=1, ddof=1).mean()
+    low, high = (ratio / stats.f.ppf(q, 199, 400) for q in (0.975, 0.025))
+    assert share.interval.low == pytest.approx((low - 1) / (low + 2), abs=0.02)
+    assert share.interval.high == pytest.approx((high - 1) / (high + 2), abs=0.02)
+
+
+def test_few_configurations_and_replicates_that_agree_have_no_interval() -> None:
+    few = hyperparameter_share(list(np.random.default_rng(1).normal(size=(5, 2))))
+    assert few is not None
+    assert math.isnan(few.interval.low)
+    alike = hyperparameter_share([np.array([value, value]) for value in range(20)])
+    assert alike is not None
+    assert alike.value == 1.0
+    assert "agree" in alike.interval.method
+
+
+def test_shares_over_tasks_are_those_of_the_analysis_of_variance() -> None:
+    rng = np.random.default_rng(2)
+    y = rng.normal(size=(15, 1, 1)) + np.array([0.0, 1.0, 3.0])[:, None] + 0.3 * rng.normal(size=(15, 3, 2))
+    found = crossed_shares(y)
+    # By sums of squares, written out.
+    grand, rows, columns, cells = y.mean(), y.mean(axis=(1, 2)), y.mean(axis=(0, 2)), y.mean(axis=2)
+    ms_rows = 6 * ((rows - grand) ** 2).sum() / 14
+    ms_columns = 30 * ((columns - grand) ** 2).sum() / 2
+    both = 2 * ((cells - rows[:, None] - columns[None, :] + grand) ** 2).sum() / 28
+    error = ((y - cells[:, :, None]) ** 2).sum() / 45
+    parts = [(ms_rows - both) / 6, (ms_columns - both) / 30, max(0.0, (both - error) / 2), error]
+    expected = np.array(parts) / sum(parts)
+    assert [found[name].value for name in ("hyperparameters", "task", "interaction", "seed")] == pytest.approx(expected)
+    assert found["task"].interval.low < found["task"].value < found["task"].interval.high
+
+
+def test_the_stream_that_alone_changes_the_score_has_the_whole_share() -> None:
+    rng = np.random.default_rng(3)
+    found = stream_shares({"initialisation": rng.normal(size=(20, 5)), "data_order": np.ones((20, 5))})
+    assert found["initialisation"].value == 1.0
+    assert (found["initialisation"].interval.low, found["initialisation"].interval.high) == (1.0, 1.0)
+    assert found["data_order"].value == 0.0
+    assert math.isnan(stream_shares({"initialisation": np.ones((20, 5))})["initialisation"].value)
+
+
+def test_the_share_of_a_stream_is_that_of_its_variance() -> None:
+    rng = np.random.default_rng(4)
+    one, two = 2 * rng.normal(size=(5000, 5)), rng.normal(size=(5000, 5))
+    assert stream_shares({"one": one, "two": two})["one"].value == pytest.approx(0.8, abs=0.01)
