@@ -12,6 +12,8 @@ from typing import Any, Literal
 from robustness.api.fingerprint import fingerprint
 from robustness.api.spaces import plain_space
 from robustness.errors import StoreError, StudyFileError, shown
+from robustness.goal import GoalName
+from robustness.metrics import find_metric
 from robustness.plugins import functions_provided
 from robustness.store.study_store import StudyStore
 from robustness.study.loading import make_study
@@ -31,6 +33,7 @@ def function_study(
     *,
     configurations: int | None = None,
     metric: str = "score",
+    goal: GoalName | None = None,
     good: float | Mapping[str, float] | None = None,
     learned_nothing: float | Mapping[str, float] | None = None,
     epoch: Literal["best", "last"] = "best",
@@ -46,19 +49,17 @@ def function_study(
 ) -> tuple[Study, Functions]:
     """Return the study of some functions, and the functions by the labels of their arms.
 
-    `good` is the number that the metric of a good trial reaches. A trial whose metric stays below `learned_nothing`
-    learned nothing; without it, every trial that is not good counts so, and the verdict is about `good`. `training` is
-    handed to every trial as it stands, `resources` and further sections (`stop`, `winners`, ...) are those of a study
-    file. Without a name the study is named by a hash of its settings but the number of configurations and replicates:
-    the same call resumes it, and a changed one is another study.
+    `good` is the number that the metric of a good trial reaches, from above if its `goal` is `minimize`. A trial whose
+    metric does not get to `learned_nothing` learned nothing; without it, every trial that is not good counts so, and
+    the verdict is about `good`; without both, arms are compared by their scores.
+
+    `training` is handed to every trial as it stands, `resources` and further sections (`stop`, `winners`, ...) are
+    those of a study file. Without a name the study is named by a hash of its settings but the number of configurations
+    and replicates: the same call resumes it, and a changed one is another study.
     """
     functions = _functions(arms)
     if space is None:
         raise StudyFileError(f"{SOURCE}: space is missing: a mapping of hyperparameters to choices or ranges")
-    if good is None:
-        raise StudyFileError(f"{SOURCE}: good is missing: the number that the metric of a good trial reaches")
-    good_rule = dict(good) if isinstance(good, Mapping) else {"at_least": good}
-    nothing = {"below": good_rule.get("at_least")} if learned_nothing is None else learned_nothing
     data: dict[str, Any] = {
         "description": description,
         "trainable": "function",
@@ -74,9 +75,8 @@ def function_study(
         "outcomes": {
             "metric": metric,
             "epoch": epoch,
-            "learned_nothing": dict(nothing) if isinstance(nothing, Mapping) else {"below": nothing},
-            "good": good_rule,
-            "primary": primary or ("good" if learned_nothing is None else "learned_nothing"),
+            **({} if goal is None else {"goal": goal}),
+            **_thresholds(goal or find_metric(metric).goal, good, learned_nothing, primary),
         },
         **({} if resources is None else {"resources": dict(resources)}),
         **{key: value for key, value in sections.items() if value is not None},
@@ -84,6 +84,25 @@ def function_study(
     data["name"] = name if name is not None else _name(data)
     with functions_provided(data["name"], functions):
         return make_study(data, SOURCE), functions
+
+
+def _thresholds(
+    goal: GoalName | None,
+    good: float | Mapping[str, float] | None,
+    nothing: float | Mapping[str, float] | None,
+    primary: str | None,
+) -> dict[str, Any]:
+    """Return the thresholds as a study file has them; a number is on the side that the goal asks for."""
+    if good is None:
+        if nothing is not None:
+            raise StudyFileError(f"{SOURCE}: good is missing: the number that the metric of a good trial reaches")
+        return {} if primary is None else {"primary": primary}
+    below, at_least = ("above", "at_most") if goal == "minimize" else ("below", "at_least")
+    good_rule = dict(good) if isinstance(good, Mapping) else {at_least: good}
+    if nothing is None:
+        return {"good": good_rule, "learned_nothing": {below: good_rule.get(at_least)}, "primary": primary or "good"}
+    nothing_rule = dict(nothing) if isinstance(nothing, Mapping) else {below: nothing}
+    return {"good": good_rule, "learned_nothing": nothing_rule, "primary": primary or "learned_nothing"}
 
 
 def check_unchanged(functions: Functions, store: StudyStore, accept: bool) -> None:

@@ -144,7 +144,8 @@ def test_a_function_with_a_wrong_signature_is_one_line_before_anything_runs(
     ("options", "line"),
     [
         ({"space": None}, "space is missing"),
-        ({"good": None}, "good is missing"),
+        ({"good": None, "learned_nothing": 0.2}, "good is missing"),
+        ({"goal": "minimize", "good": {"at_least": 0.5}, "learned_nothing": 0.2}, "on the wrong side"),
         ({"configurations": 0}, "sampling.configurations"),
         ({"space": {"lr": [1, 1]}}, "appears twice"),
         ({"epochs": 3}, "unknown key 'epochs'"),
@@ -153,6 +154,22 @@ def test_a_function_with_a_wrong_signature_is_one_line_before_anything_runs(
 def test_bad_settings_are_one_line(options: dict[str, Any], line: str, tmp_path: Path) -> None:
     with pytest.raises(RobustnessError, match=line):
         run({"a": keywords}, tmp_path, **options)
+
+
+def test_a_loss_is_judged_from_the_other_side(tmp_path: Path) -> None:
+    arms = {"a": lambda **_: 0.2, "b": lambda **_: 0.9}
+    result = run(arms, tmp_path, goal="minimize", good=0.5, learned_nothing=0.8)
+    fractions = {arm: (entry["good"], entry["learned_nothing"]) for arm, entry in result.results["arms"].items()}
+    shares = {arm: (good["fraction"], nothing["fraction"]) for arm, (good, nothing) in fractions.items()}
+    assert shares == {"a": (1.0, 0.0), "b": (0.0, 1.0)}
+
+
+def test_without_thresholds_arms_are_compared_by_their_scores(tmp_path: Path) -> None:
+    result = run({"a": keywords, "b": lambda lr, width: score(lr, width) - 0.1}, tmp_path, good=None)
+    assert result.results["primary"] is None
+    assert "good" not in result.verdict
+    (entry, *_) = result.results["scores"]
+    assert entry["mean_difference"] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(
