@@ -221,6 +221,19 @@ def test_a_store_comes_back_whole() -> None:
     assert main(["import", "made.db", "--study", name, "--replace"]) == 0
 
 
+def test_runs_that_were_proposed_adaptively_are_marked_as_such() -> None:
+    options = {"good": 0.9, "learned_nothing": 0.3}
+    drawn = from_dataframe(made_frame(), study="drawn", **options)  # type: ignore[arg-type]
+    proposed = from_dataframe(made_frame(), study="proposed", proposed="adaptively", **options)  # type: ignore[arg-type]
+    for result, marked in ((drawn, False), (proposed, True)):
+        page = result.report(f"{result.study}.html").read_text(encoding="utf-8")
+        assert ("not drawn from the space: fractions describe these searches" in page) == marked
+        # Nothing is said of versions or workers of the import, nor of a sweep that never was.
+        assert "robustness sweep" not in page
+        assert "Git commit" not in page
+        assert "Main versions" not in page
+
+
 def test_names_of_files_are_columns() -> None:
     for task in ("cart_pole", "ant"):
         for arm in ("dqn", "ppo"):
