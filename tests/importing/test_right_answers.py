@@ -43,6 +43,20 @@ def test_our_own_table_comes_back_with_all_pairs() -> None:
     pd.testing.assert_frame_equal(first[same], second[same])
 
 
+def test_our_own_json_comes_back_with_its_metric() -> None:
+    with open_store("sqlite:///made.db") as store:
+        text = results_csv(store.study(fill(store, made_study()).name))
+        name = store.names()[0]
+    assert main(["report", name, "--store", "sqlite:///made.db", "--format", "json", "--out", "first.json"]) == 0
+    assert main(["import", "first.json", "--study", "again", "--good", "0.8", "--learned-nothing", "0.6"]) == 0
+    with open_store(None, create=False) as store:
+        again = results_csv(store.study("again"))
+        assert store.study("again").document()["outcomes"]["metric"] == "validation_auc"
+    first, second = (pd.read_csv(pd.io.common.StringIO(each)) for each in (text, again))
+    same = [column for column in first.columns if column not in ("epochs", "outcome_best", "outcome_last")]
+    pd.testing.assert_frame_equal(first[same], second[same])
+
+
 def made_frame(runs: int = 20, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     rates = 10 ** rng.uniform(-4, 0, runs)
