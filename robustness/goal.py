@@ -24,6 +24,11 @@ class Goal:
         """`higher` or `lower`, whichever is better."""
         return "lower" if self.minimizes else "higher"
 
+    @property
+    def extreme(self) -> str:
+        """`highest` or `lowest`, whichever is best."""
+        return "lowest" if self.minimizes else "highest"
+
     def oriented(self, value: Any) -> Any:
         """The value with a sign by which more is better; applied twice, the value itself."""
         return -value if self.minimizes else value

@@ -84,7 +84,7 @@ def verdict(
     frames: StudyFrames,
     arms: Mapping[str, ArmCounts],
     paired: Sequence[PairedComparison],
-    scores: Sequence[ScoreComparison],
+    scores: Sequence[ScoreComparison] = (),
 ) -> list[str]:
     """One or two plain sentences about the primary outcome at the study's epoch, with numbers.
 

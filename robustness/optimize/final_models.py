@@ -169,7 +169,7 @@ def final_measures(store: StudyStore) -> pd.DataFrame:
     key = ["configuration", "arm", "replicate"]
     trials = store.trials()
     finals = trials.loc[(trials["stage"] == "final") & (trials["status"] == "finished"), [*key, "run"]]
-    last = store.epochs().sort_values("epoch").groupby(key, sort=False).tail(1)
+    last = store.epochs().drop(columns="task").sort_values("epoch").groupby(key, sort=False).tail(1)
     places = {arm["label"]: place for place, arm in enumerate(store.document()["arms"])}
     order = finals.assign(place=finals["arm"].map(places), search=finals["configuration"] // SEARCH_BLOCK)
     order = order.sort_values(["place", "search", "run", "replicate"])

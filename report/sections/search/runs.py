@@ -213,11 +213,11 @@ def _sentences(arms: Mapping[str, SearchedArm], measure: str, searches: int, goa
             for arm in ranked
         }
         listed = "; ".join(f"{arm} {', '.join(scores[arm])}" for arm in ranked)
-        return [f"The {goal.word}est {metric_words(measure)} that each of {searches} searches found: {listed}."]
+        return [f"The {goal.extreme} {metric_words(measure)} that each of {searches} searches found: {listed}."]
     winners = ", ".join(
         f"{arm} {best[arm]['score']:.3f} (run {best[arm]['number']} of {arms[arm]['wanted']})" for arm in ranked
     )
-    return [f"The {goal.word}est {metric_words(measure)} that each arm's search found: {winners}."]
+    return [f"The {goal.extreme} {metric_words(measure)} that each arm's search found: {winners}."]
 
 
 def _cautions(arms: Mapping[str, SearchedArm], measure: str) -> list[str]:

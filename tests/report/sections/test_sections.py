@@ -27,17 +27,17 @@ def test_a_kind_of_its_own_opens_the_page_and_may_replace_the_fractions(
         return {"sentences": ["The first task is kept."], "alone": alone, "accuracy": 0.5}
 
     def own_sections(analysis: Analysis) -> Iterator[Section]:
-        yield Section("tasks", "Task by task", analysis.part("tasks")["sentences"][0])
+        yield Section("kept_tasks", "Task by task", analysis.part("kept_tasks")["sentences"][0])
 
-    topic = Topic(Group.OWN, own_sections, "tasks", results)
+    topic = Topic(Group.OWN, own_sections, "kept_tasks", results)
     monkeypatch.setattr(sections, "SECTIONS", (topic, *sections.SECTIONS))
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         analysis = analyse(fill(store, made_study()))
-    assert analysis.part("tasks")["accuracy"] == 0.5
+    assert analysis.part("kept_tasks")["accuracy"] == 0.5
     assert analysis.results["verdict"][0] == "The first task is kept."
     assert (len(analysis.results["verdict"]) == 1) == alone
     page = render(analysis)
-    assert 'id="tasks"' in page
+    assert 'id="kept_tasks"' in page
     for name in ("outcomes", "profiles", "thresholds"):
         assert (f'id="{name}"' in page) != alone
     assert 'id="curves"' in page
