@@ -20,7 +20,7 @@ from results import Result, line, markdown, read
 
 from robustness.store.provenance import git_commit, hardware, versions
 
-BENCHMARKS = ("training_step", "evaluation", "sweep", "startup", "store", "report_page", "growth")
+BENCHMARKS = ("training_step", "evaluation", "sweep", "startup", "store", "report_page", "growth", "importing")
 VERSIONS = ("python", "torch", "ray", "optuna", "sqlalchemy", "bayesian-torch", "blitz-bayesian-pytorch", "torchbnn")
 
 

@@ -75,6 +75,16 @@ def results_csv(study: StudyStore | StudyFrames) -> str:
     return text.getvalue()
 
 
+def results_records(frames: StudyFrames, judged: pd.DataFrame | None = None) -> list[dict[str, object]]:
+    """The table of results as records for JSON, None where a cell is empty; `robustness import` reads them back."""
+    table = results_table(frames, judged)
+    columns = {
+        str(name): [None if is_missing(value) else value for value in table[name].astype(object).tolist()]
+        for name in table.columns
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def write_parquet(study: StudyStore | StudyFrames, file: IO[bytes] | Path) -> None:
     """Write the table of results as a parquet file; a hyperparameter of mixed types becomes text."""
     frames = study if isinstance(study, StudyFrames) else load_frames(study)

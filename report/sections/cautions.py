@@ -36,6 +36,7 @@ def cautions(analysis: Analysis) -> list[str]:
         *_contradictory(analysis),
         *_incomplete(analysis),
         *_few(analysis),
+        *_adaptive(analysis),
         *disagreement(analysis),
         *(_threshold(analysis) if thresholds else ()),
         *_rule_by_chance(analysis),
@@ -94,6 +95,14 @@ def _few(analysis: Analysis) -> Iterator[str]:
     unused = [arm for arm, entry in analysis.results["arms"].items() if not entry["counted"]]
     if unused and configurations:
         yield f"No trial of {', '.join(text(arm, 60) for arm in unused)} can be judged: pairs are complete without it."
+
+
+def _adaptive(analysis: Analysis) -> Iterator[str]:
+    if (analysis.frames.document.get("imported") or {}).get("adaptive"):
+        yield (
+            "The configurations were proposed by earlier results, not drawn from the space: fractions describe these "
+            "searches, not the space."
+        )
 
 
 def _threshold(analysis: Analysis) -> Iterator[str]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from report.analysis import Analysis, analyse, as_json_text
-from report.exports import results_csv, write_parquet
+from report.exports import results_csv, results_records, write_parquet
 from report.exports.latex import as_latex
 from report.frames import StudyFrames, load_frames
 from report.page import write_figures, write_report
@@ -77,9 +77,11 @@ def _path(name: str, out: str | None, kind: str) -> Path:
 
 def _text(study: StudyFrames | Analysis, kind: str) -> str:
     """The JSON or LaTeX of an analysis, or the CSV of frames."""
-    if kind == "latex" and isinstance(study, Analysis):
+    if not isinstance(study, Analysis):
+        return results_csv(study)
+    if kind == "latex":
         return as_latex(study)
-    return as_json_text(study.results) if isinstance(study, Analysis) else results_csv(study)
+    return as_json_text({**study.results, "trials": results_records(study.frames, study.study.trials)})
 
 
 def _write(study: StudyFrames | Analysis, kind: str, path: Path, force: bool = False) -> None:

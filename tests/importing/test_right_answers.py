@@ -43,6 +43,20 @@ def test_our_own_table_comes_back_with_all_pairs() -> None:
     pd.testing.assert_frame_equal(first[same], second[same])
 
 
+def test_our_own_json_comes_back_with_its_metric() -> None:
+    with open_store("sqlite:///made.db") as store:
+        text = results_csv(store.study(fill(store, made_study()).name))
+        name = store.names()[0]
+    assert main(["report", name, "--store", "sqlite:///made.db", "--format", "json", "--out", "first.json"]) == 0
+    assert main(["import", "first.json", "--study", "again", "--good", "0.8", "--learned-nothing", "0.6"]) == 0
+    with open_store(None, create=False) as store:
+        again = results_csv(store.study("again"))
+        assert store.study("again").document()["outcomes"]["metric"] == "validation_auc"
+    first, second = (pd.read_csv(pd.io.common.StringIO(each)) for each in (text, again))
+    same = [column for column in first.columns if column not in ("epochs", "outcome_best", "outcome_last")]
+    pd.testing.assert_frame_equal(first[same], second[same])
+
+
 def made_frame(runs: int = 20, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     rates = 10 ** rng.uniform(-4, 0, runs)
@@ -219,6 +233,19 @@ def test_a_store_comes_back_whole() -> None:
         pd.testing.assert_frame_equal(again.curves(), curves)
     assert main(["import", "made.db", "--study", name]) == 2
     assert main(["import", "made.db", "--study", name, "--replace"]) == 0
+
+
+def test_runs_that_were_proposed_adaptively_are_marked_as_such() -> None:
+    options = {"good": 0.9, "learned_nothing": 0.3}
+    drawn = from_dataframe(made_frame(), study="drawn", **options)  # type: ignore[arg-type]
+    proposed = from_dataframe(made_frame(), study="proposed", proposed="adaptively", **options)  # type: ignore[arg-type]
+    for result, marked in ((drawn, False), (proposed, True)):
+        page = result.report(f"{result.study}.html").read_text(encoding="utf-8")
+        assert ("not drawn from the space: fractions describe these searches" in page) == marked
+        # Nothing is said of versions or workers of the import, nor of a sweep that never was.
+        assert "robustness sweep" not in page
+        assert "Git commit" not in page
+        assert "Main versions" not in page
 
 
 def test_names_of_files_are_columns() -> None:
