@@ -86,7 +86,7 @@ def test_what_takes_seconds_runs_as_it_stands(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "<h1>elsewhere</h1>" in (tmp_path / "elsewhere.html").read_text(encoding="utf-8")
-    assert "12 configurations" in done.stdout
+    assert "20 configurations" in done.stdout
     (notebook,) = (block for block in blocks("python") if '"quickstart"' in block)
     program = [sys.executable, "-c", f"{notebook}\nprint(len(trials), len(epochs))"]
     done = subprocess.run(

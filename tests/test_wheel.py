@@ -52,5 +52,5 @@ def test_a_bundled_study_is_found_by_name_away_from_the_source_tree(wheel: Path,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["configurations"] == 12
+    assert json.loads(done.stdout)["configurations"] == 20
     assert list(elsewhere.iterdir()) == []

@@ -32,12 +32,12 @@ def test_the_table_shows_counts_strata_power_and_every_configuration(capsys: pyt
     assert main(["plan", "quickstart"]) == 0
     printed = capsys.readouterr().out
     assert "720 configurations, 576 with batch_size * variational_samples <= 256" in printed
-    assert "amsgrad 6, sgd 6" in printed
-    assert "24 = 12 configurations x 2 arms (mfvi, radial)" in printed
-    assert "sample size: 12 pairs" in printed
+    assert "amsgrad 10, sgd 10" in printed
+    assert "40 = 20 configurations x 2 arms (mfvi, radial)" in printed
+    assert "sample size: 20 pairs" in printed
     assert "momentum 0.9" in printed
     rows = [line.split() for line in printed.splitlines() if line.split()[1:2] in (["sgd"], ["amsgrad"])]
-    assert [row[0] for row in rows] == [str(number) for number in range(12)]
+    assert [row[0] for row in rows] == [str(number) for number in range(20)]
 
 
 def test_the_sample_size_takes_the_number_of_comparisons_into_account(capsys: pytest.CaptureFixture[str]) -> None:
