@@ -32,7 +32,9 @@ def trials() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def analysis(trials: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     table: dict[tuple[int, str], float | Made | None] = {
-        (row.configuration, row.arm): Made(status="diverged", scores=[0.5]) if row.status == "diverged" else float(row.last)
+        (row.configuration, row.arm): Made(status="diverged", scores=[0.5])
+        if row.status == "diverged"
+        else float(row.last)
         for row in trials.itertuples()
     }
     study = load_study("deepdrid_robustness", SETTINGS, check_data=False)
