@@ -33,7 +33,7 @@ from report.records.estimates import (
     Share,
 )
 from report.records.families import Compared, Evidence
-from report.words import OUTCOME_WORDS, SIGNIFICANT
+from report.words import OUTCOME_WORDS, SIGNIFICANT, text
 from robustness.errors import RobustnessError
 from robustness.goal import MAXIMIZE, Goal
 from robustness.metrics import find_metric
@@ -216,6 +216,9 @@ def watched_sentence(frames: StudyFrames, watch: Watch) -> str:
             f"The sweep stopped for futility {after}: not decided{which}, and the rest would probably not decide it. "
             f"{valid}"
         )
+    alike = [" and ".join(entry["arms"]) for entry in note.get("comparisons", []) if entry.get("equivalent")]
+    if alike:
+        valid = f"Equivalent within the study's margin: {text('; '.join(alike), 200)}. {valid}"
     outcome = note.get("outcome", frames.primary)
     about = "" if outcome == frames.primary else f" about “{OUTCOME_WORDS[outcome]}”"
     level = f"{100 * note.get('level', SIGNIFICANT):g} %"

@@ -18,6 +18,8 @@ class StoppedComparison(TypedDict, total=False):
     p_value: float | None
     p_adjusted: float | None
     decided: bool
+    equivalent: bool
+    """Whether the arms were shown to be equivalent; only with `stop.equivalence`."""
 
 
 class Stopped(StoppedComparison, total=False):

@@ -231,6 +231,8 @@ def _check_stop(study: Study) -> None:
             "stop: cannot be combined with a search space that has `cross`, whose configurations are not drawn "
             "independently of each other"
         )
+    if stop.equivalence and study.outcomes.fraction_margin is None:
+        raise StudyFileError("stop.equivalence: needs a margin, outcomes.equivalent_within, of fractions")
     if stop.arms is None:
         return
     for position, label in enumerate(stop.arms):

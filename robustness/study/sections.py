@@ -325,11 +325,14 @@ class Stop(Section):
     results so far, that the remaining configurations decide it. By default a sweep without a decision runs to its end.
     """
 
+    equivalence: bool = False
+    """A comparison is also decided once its arms are shown to be equivalent within outcomes.equivalent_within."""
+
     @model_serializer(mode="wrap")
     def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Omit the later keys where they are not set, so that the documents of studies from before them are equal."""
         values: dict[str, Any] = dump(self)
-        later = {"arms": None, "when": "all", "futility": None}
+        later = {"arms": None, "when": "all", "futility": None, "equivalence": False}
         return {key: value for key, value in values.items() if key not in later or value != later[key]}
 
 

@@ -15,6 +15,9 @@ that the probability of ever declaring a difference where there is none is at mo
   fair bet over a whole round (the geometric mean is at most the arithmetic), so evidence is read after whole rounds.
 - Where configurations are drawn without repeats from a finite space, a run of differences to one side is followed by
   fewer of them, which makes false alarms rarer (`benchmarks/stopping.py`).
+- With `equivalence`, a comparison is also closed once its arms are shown to be equivalent within the margin
+  (`robustness.statistics.equivalence`); the probability of ever saying so of arms that differ by the margin is at most
+  `level`, too.
 - Futility only ends a sweep without a decision, so it cannot cause a false one.
 """
 
@@ -26,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from robustness.statistics.equivalence import equivalence_capital
 from robustness.statistics.sequential import Bets, anytime_p, chance_of_decision, closed, confidence_sequence
 from robustness.study.sections import Stop
 from robustness.trial import PENDING, TrialKey
@@ -69,8 +73,17 @@ def difference(first: Iterable[bool | None], second: Iterable[bool | None]) -> f
 class StoppingRule:
     """Follows the configurations in the plan's order; `reason` is set once the finished prefix may end the sweep."""
 
-    def __init__(self, comparisons: int, configurations: int, terms: Stop, ends: Sequence[bool] | None = None) -> None:
+    def __init__(
+        self,
+        comparisons: int,
+        configurations: int,
+        terms: Stop,
+        ends: Sequence[bool] | None = None,
+        margin: float | None = None,
+    ) -> None:
         self.terms = terms
+        self.margin = margin
+        """That of equivalence, if that may end the sweep, too."""
         self.configurations = 0
         """The length of the finished prefix; it no longer grows once the sweep may end."""
         self.reason: Reason | None = None
@@ -83,6 +96,7 @@ class StoppingRule:
         self._bets = Bets(comparisons)
         self._highest = np.ones(comparisons)
         self._corrected = np.ones(comparisons)
+        self._within = np.ones(comparisons)
 
     def add(self, place: int, differences: Sequence[float | None]) -> bool:
         """Record a finished configuration's difference in each comparison; return whether the sweep may end."""
@@ -104,8 +118,16 @@ class StoppingRule:
     @property
     def decided(self) -> list[bool]:
         """Whether each comparison is decided."""
+        return self._below_level(self.p_adjusted)
+
+    @property
+    def equivalent(self) -> list[bool]:
+        """Whether the arms of each comparison are shown to be equivalent, corrected by closed testing likewise."""
+        return self._below_level([anytime_p([value]) for value in self._within])
+
+    def _below_level(self, p_values: Sequence[float]) -> list[bool]:
         enough = [len(values) >= self.terms.minimum_pairs for values in self.differences]
-        return [many and p < self.terms.level for many, p in zip(enough, self.p_adjusted, strict=True)]
+        return [many and p < self.terms.level for many, p in zip(enough, p_values, strict=True)]
 
     def _extend(self, differences: Sequence[float | None]) -> None:
         look = self._ends[self.configurations]
@@ -121,7 +143,10 @@ class StoppingRule:
             return
         self._highest = np.maximum(self._highest, evidence)
         self._corrected = np.maximum(self._corrected, closed(evidence[:, None])[:, 0])
-        decided = self.decided
+        if self.margin is not None:
+            within = [equivalence_capital(values, self.margin)[-1] if values else 1.0 for values in self.differences]
+            self._within = np.maximum(self._within, closed(np.array(within)[:, None])[:, 0])
+        decided = [either or other for either, other in zip(self.decided, self.equivalent, strict=True)]
         if all(decided) or (any(decided) and self.terms.when == "any"):
             self.reason = "decided"
         elif self._futile(decided):
@@ -156,7 +181,8 @@ class Decision:
         self.comparisons = watched_comparisons(study.compared, study.stop.arms)
         strata = [tuple(values[name] for name in study.space.stratify) for values in plan.configurations]
         ends = ends_of_rounds(strata) if study.space.stratify else None
-        self._rule = StoppingRule(len(self.comparisons), len(plan.configurations), study.stop, ends)
+        margin = study.outcomes.fraction_margin if study.stop.equivalence else None
+        self._rule = StoppingRule(len(self.comparisons), len(plan.configurations), study.stop, ends, margin)
 
     @staticmethod
     def of(study: Study, plan: Plan, judge: TrialJudge, store: StudyStore) -> Decision:
@@ -193,7 +219,7 @@ class Decision:
         rows = zip(
             self.comparisons, rule.differences, rule.looks, rule.p_values, rule.p_adjusted, rule.decided, strict=True
         )
-        for arms, values, looks, p_value, p_adjusted, decided in rows:
+        for place, (arms, values, looks, p_value, p_adjusted, decided) in enumerate(rows):
             interval = confidence_sequence(values, looks=looks, level=1 - level)
             comparisons.append(
                 {
@@ -205,6 +231,7 @@ class Decision:
                     "p_value": p_value,
                     "p_adjusted": p_adjusted,
                     "decided": decided,
+                    **({} if rule.margin is None else {"equivalent": rule.equivalent[place]}),
                 }
             )
         note = {

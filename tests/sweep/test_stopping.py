@@ -208,3 +208,32 @@ def test_a_decision_about_all_pairs_of_arms_names_each(tmp_path: Path) -> None:
     assert [entry["decided"] for entry in comparisons] == [True, True, False]
     assert "arms" not in made.note()
     assert all(entry["p_adjusted"] >= entry["p_value"] for entry in comparisons)
+
+
+def test_a_sweep_may_end_on_equivalence(tmp_path: Path) -> None:
+    made, keys = decision(
+        tmp_path,
+        sampling={"configurations": 150},
+        outcomes={"learned_nothing": {"below": 0.4}, "good": {"at_least": 0.8}, "equivalent_within": 0.1},
+        stop={"equivalence": True},
+    )
+    for key in keys:
+        made.add(key, "good")
+    note = made.note()
+    assert note["reason"] == "decided"
+    assert note["equivalent"]
+    assert not note["decided"]
+    assert 20 < note["configurations"] < 100
+
+
+def test_arms_that_differ_are_decided_and_not_called_equivalent(tmp_path: Path) -> None:
+    made, keys = decision(
+        tmp_path,
+        sampling={"configurations": 60},
+        outcomes={"learned_nothing": {"below": 0.4}, "good": {"at_least": 0.8}, "equivalent_within": 0.1},
+        stop={"equivalence": True},
+    )
+    for key in keys:
+        made.add(key, "learned_nothing" if key.arm == "first" else "good")
+    assert made.note()["decided"]
+    assert not made.note()["equivalent"]
