@@ -31,6 +31,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         return
     if analysis.alone and (epochs["epoch"] == 1).all():
         return
+    imported = analysis.frames.document.get("trainable") == "imported"
+    if imported and not epochs.duplicated(["configuration", "arm", "replicate"]).any():
+        # A run of one epoch has no curve.
+        return
     counted = epochs.loc[~epochs["pretraining"] & np.isfinite(epochs[analysis.metric])]
     judged = analysis.trials.dropna(subset=["outcome"])
     keys = ["arm", "configuration", "replicate"]

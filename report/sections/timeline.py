@@ -27,7 +27,12 @@ UNITS = ((172800.0, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
-    """How many trials had ended at each time, and which worker ran which; none if nothing has ended."""
+    """How many trials had ended at each time, and which worker ran which; none if nothing has ended.
+
+    An import has no course: its runs were made elsewhere.
+    """
+    if analysis.frames.document.get("trainable") == "imported":
+        return
     ended = analysis.trials.loc[(analysis.trials["worker"] != FROM_MEMBERS).fillna(True)].dropna(
         subset=["started", "ended"]
     )

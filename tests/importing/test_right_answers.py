@@ -246,6 +246,8 @@ def test_runs_that_were_proposed_adaptively_are_marked_as_such() -> None:
         assert "robustness sweep" not in page
         assert "Git commit" not in page
         assert "Main versions" not in page
+        assert "The course of the sweep" not in page
+        assert "Learning curves" not in page
 
 
 def test_names_of_files_are_columns() -> None:
