@@ -231,7 +231,7 @@ class Network(nn.Module):
         if self._joined():
             return self._vectors[0].value, self._vectors[1].value
         posteriors = self.posteriors()
-        rhos = [each.rho for each in posteriors if isinstance(each, GaussianPosterior)]
+        rhos: list[Tensor] = [each.rho for each in posteriors if isinstance(each, GaussianPosterior)]
         return torch.cat([each.mean for each in posteriors]), torch.cat(rhos)
 
     def _joint(self) -> Joint:
