@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.result_types import without_times
 from support.studies import store_url, write_study
 
 from report.analysis import analyse
@@ -23,6 +24,8 @@ LOW = {"metric": "error", "goal": "minimize", "learned_nothing": {"above": 0.59}
 
 SCORES = {"best", "median", "score", "expected", "threshold", "holds_from", "holds_to", "value", "thresholds"}
 """Keys whose numbers are scores, which become 1 minus themselves."""
+LEVELS = {"mean", "lower_decile", "cvar"}
+"""The measures of `spread` that are scores; the others are distances between scores."""
 
 
 def results(folder: Path, name: str, **changes: Any) -> dict[str, Any]:
@@ -44,7 +47,7 @@ def results(folder: Path, name: str, **changes: Any) -> dict[str, Any]:
         analysis = analyse(registered)
         if page:
             write_report(analysis, folder / f"{name}.html")
-    return dict(analysis.results)
+    return without_times(analysis.results)
 
 
 def mirrored(value: Any, path: tuple[str, ...] = ()) -> Any:
@@ -53,6 +56,10 @@ def mirrored(value: Any, path: tuple[str, ...] = ()) -> Any:
         new = {key: mirrored(item, (*path, key)) for key, item in value.items()}
         if _has_ends_of_scores(path) and {"low", "high"} <= set(new):
             new["low"], new["high"] = new["high"], new["low"]
+        if path == ("spread", "differences") and new["measure"] in LEVELS:
+            new = _negated(new)
+        if path == ("interactions",) and new["outcome"] is None:
+            _negate_scores(new)
         if path[-1:] == ("good",) and "at_least" in new:
             new["at_most"] = 1 - new.pop("at_least")
         if {"holds_from", "holds_to"} <= set(new):
@@ -70,10 +77,30 @@ def mirrored(value: Any, path: tuple[str, ...] = ()) -> Any:
             return -value
         if path[0] == "budget" and path[-1] in ("low", "high"):
             return 1 - value
-        hyperparameter = path[:2] == ("sensitivity", "worst_value") and path[-1] == "value"
+        if path[:2] == ("spread", "arms") and path[-1] in LEVELS:
+            return 1 - value
+        hyperparameter = (path[:2] == ("sensitivity", "worst_value") or path[0] == "interactions") and (
+            path[-1] == "value"
+        )
         if path[-1] in SCORES and not hyperparameter:
             return 1 - value
     return value
+
+
+def _negated(entry: dict[str, Any]) -> dict[str, Any]:
+    """A difference of scores as one of errors."""
+    low, high = (None if entry[end] is None else -entry[end] for end in ("high", "low"))
+    return {**entry, "difference": -entry["difference"], "low": low, "high": high}
+
+
+def _negate_scores(entry: dict[str, Any]) -> None:
+    """Turn the differences of scores at the levels of each hyperparameter, and in other spaces."""
+    for interaction in entry["hyperparameters"].values():
+        interaction["levels"] = [_negated(level) for level in interaction["levels"]]
+    other = entry["other_space"]
+    if other is not None:
+        other |= {"without": -other["without"], "within": -other["within"]}
+        other["curve"] = [_negated(share) for share in other["curve"]]
 
 
 def _has_ends_of_scores(path: tuple[str, ...]) -> bool:

@@ -85,3 +85,12 @@ def _required(hint: Any) -> set[str]:
     """The keys of a TypedDict that are not `NotRequired`."""
     bare = get_type_hints(hint, include_extras=True)
     return {key for key in hint.__total__ * list(bare) if "NotRequired" not in repr(get_origin(bare[key]))}
+
+
+def without_times(results: Mapping[str, Any]) -> dict[str, Any]:
+    """A report's results without the hours that trials took, which differ between two runs of a study."""
+    best_of = results.get("best_of")
+    if best_of is None:
+        return dict(results)
+    comparisons = [{**entry, "hours": []} for entry in best_of["comparisons"]]
+    return {**results, "best_of": {**best_of, "cost": {}, "comparisons": comparisons}}

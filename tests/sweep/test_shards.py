@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.result_types import without_times
 from support.studies import results, small, store_url, write, write_study
 
 from report.analysis import analyse, as_json_text
@@ -30,7 +31,7 @@ def merge(folder: Path, *names: str) -> int:
 
 def as_json(url: str, name: str = "simulated") -> str:
     with open_store(url, create=False) as store:
-        return as_json_text(analyse(store.study(name)).results)
+        return as_json_text(without_times(analyse(store.study(name)).results))
 
 
 def study_of(folder: Path, **changes: Any) -> str:
