@@ -82,7 +82,7 @@ def test_the_notebook_runs_on_two_workers_and_shows_its_result(tmp_path: Path, m
     for name, value in environment(IPYTHONDIR=str(tmp_path / "ipython"), MPLBACKEND="agg").items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("ROBUSTNESS_STORE", raising=False)
-    notebook = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)
+    notebook = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)  # type: ignore[no-untyped-call]  # has no types
     NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}}).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     printed = "".join(output.text for output in cells[1].outputs if output.output_type == "stream")

@@ -16,6 +16,7 @@ import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 from support.files import data_set
+from support.results import present
 
 from report.comparison import second_minus_first
 from report.words import mean_change, p_words, points, share
@@ -53,7 +54,7 @@ def test_they_are_of_the_bundled_study(trials: pd.DataFrame, results: dict[str, 
     assert results["sampling"]["pairs"] >= 80
     assert list(results["arms"]) == [arm.label for arm in study.arms]
     assert (results["metric"], results["epoch"], results["primary"]) == ("validation_auc", "last", "learned_nothing")
-    assert results["thresholds"]["good"]["at_least"] == study.outcomes.good.at_least
+    assert results["thresholds"]["good"]["at_least"] == present(study.outcomes.good).at_least
     assert len(trials) == len(plan.configurations) * len(study.arms)
     assert trials["last_epoch"].max() == study.training["epochs"]
     for row in trials.to_dict("records"):

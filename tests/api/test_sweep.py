@@ -52,12 +52,17 @@ def reports(trial: Trial) -> str:
 
 
 def run(arms: dict[str, Callable[..., Any]], folder: Path, **options: Any) -> robustness.Result:
-    options = {"space": SPACE, "configurations": 6, "good": 0.8, "inline": True, "quiet": True} | options
-    return robustness.sweep(arms, store=store_url(folder), **options)
+    defaults: dict[str, Any] = {"space": SPACE, "configurations": 6, "good": 0.8, "inline": True, "quiet": True}
+    return robustness.sweep(arms, store=store_url(folder), **defaults | options)
 
 
 def test_every_form_of_a_function_is_recorded_alike(tmp_path: Path) -> None:
-    arms = {"keywords": keywords, "trial": whole_trial, "yields": yields, "reports": reports}
+    arms: dict[str, Callable[..., Any]] = {
+        "keywords": keywords,
+        "trial": whole_trial,
+        "yields": yields,
+        "reports": reports,
+    }
     result = run(arms, tmp_path, name="forms")
     trials = result.trials.pivot_table(index="configuration", columns="arm", values="best")
     assert len(trials) == 6

@@ -32,7 +32,7 @@ def test_every_epoch_is_reported_with_its_validation(reported: list[EpochResult]
             self.layer = torch.nn.Linear(2, 1)
 
         def training_step(self, batch: Any, _: int) -> torch.Tensor:
-            loss = self.layer(batch).square().mean()
+            loss: torch.Tensor = self.layer(batch[0]).square().mean()
             self.log("train/loss", loss, on_epoch=True, on_step=False)
             return loss
 
@@ -42,7 +42,7 @@ def test_every_epoch_is_reported_with_its_validation(reported: list[EpochResult]
         def configure_optimizers(self) -> torch.optim.Optimizer:
             return torch.optim.SGD(self.parameters(), 0.1)
 
-    data = torch.utils.data.DataLoader(torch.zeros(8, 2), batch_size=4)  # type: ignore[arg-type]
+    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.zeros(8, 2)), batch_size=4)
     trainer = lightning.Trainer(
         max_epochs=3,
         accelerator="cpu",

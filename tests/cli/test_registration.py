@@ -13,7 +13,7 @@ from robustness.cli import main
 from robustness.store import open_store
 from robustness.study.registration import REGISTRATION_NOTE
 
-SIX = {
+SIX: dict[str, Any] = {
     "arms": ["first", "third"],
     "sampling": {"configurations": 6, "seed": 3},
     "training": {"epochs": 4},

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.hostile import is_one_safe_line
-from support.importing import imported
+from support.importing import imported, rows_of
 
 from robustness.errors import RobustnessError
 from robustness.guards.printable import printable
@@ -114,12 +114,10 @@ def test_epochs_in_any_order_are_the_same_runs(tmp_path: Path) -> None:
     for name, options in (("sorted", {}), ("shuffled", {"epoch": "epoch"})):
         runs = imported(tmp_path / f"{name}.csv", **options).runs
         assert (list(runs.levels), runs.seeds, len(runs.frame)) == (["rate"], [5, 6], 12)
-        for place, row in enumerate(runs.frame.itertuples()):
+        for row in rows_of(runs):
             chosen = (frame["arm"] == row.arm) & (frame["seed"] == runs.seeds[row.replicate])
-            chosen &= frame["rate"] == runs.configurations[row.configuration]["rate"]
-            assert (
-                runs.epochs.loc[runs.epochs["run"] == place, "metric"].tolist() == frame.loc[chosen, "metric"].tolist()
-            )
+            chosen &= frame["rate"] == row.hyperparameters["rate"]
+            assert [value for _, value in row.curve] == frame.loc[chosen, "metric"].tolist()
 
 
 def test_the_last_epoch_of_a_run_is_not_a_row_per_epoch(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.importing import imported
+from support.importing import imported, rows_of
 
 from robustness.errors import RobustnessError
 
@@ -36,14 +36,12 @@ def test_every_number_is_that_of_mlflows_client(folder: Path, kind: str) -> None
     expected = json.loads((folder / "read.json").read_text())[kind]
     assert len(runs.frame) == len(expected) == 6
     found: dict[tuple[str, float], Any] = {}
-    for place, row in enumerate(runs.frame.itertuples()):
-        values = runs.configurations[row.configuration]
-        assert set(values) == {"rate", "net/width"}
-        curve = runs.epochs.loc[runs.epochs["run"] == place, ["epoch", "val/accuracy"]]
-        found[row.arm, float(values["rate"])] = (
+    for row in rows_of(runs):
+        assert set(row.hyperparameters) == {"rate", "net/width"}
+        found[row.arm, float(row.hyperparameters["rate"])] = (
             row.status,
             pytest.approx(row.started * 1000),
-            repr([[int(epoch), float(value)] for epoch, value in curve.itertuples(index=False)]),
+            repr([list(point) for point in row.curve]),
         )
     for run in expected:
         params = run["params"]

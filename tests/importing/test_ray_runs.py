@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.importing import imported
+from support.importing import imported, rows_of
 
 from robustness.errors import RobustnessError
 
@@ -53,13 +53,7 @@ def independent(experiment: Path) -> dict[float, list[tuple[int, float]]]:
 
 def curves_of(source: str) -> dict[float, list[tuple[int, float]]]:
     runs = imported(source, metric="accuracy", missing="diverged").runs
-    return {
-        runs.configurations[row.configuration]["rate"]: [
-            (int(e), float(v))
-            for e, v in runs.epochs.loc[runs.epochs["run"] == place, ["epoch", "accuracy"]].itertuples(index=False)
-        ]
-        for place, row in enumerate(runs.frame.itertuples())
-    }
+    return {row.hyperparameters["rate"]: row.curve for row in rows_of(runs)}
 
 
 @pytest.mark.parametrize(("name", "count"), [("grid", 3), ("random", 2)])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from support.importing import imported
+from support.importing import imported, rows_of
 from support.stores import fill, made_study
 
 from report.exports import results_csv
@@ -38,7 +39,7 @@ def test_our_own_table_comes_back_with_all_pairs() -> None:
     with open_store(None, create=False) as store:
         again = results_csv(store.study("again"))
         assert store.study("again").configurations() == before
-    first, second = (pd.read_csv(pd.io.common.StringIO(each)) for each in (text, again))
+    first, second = (pd.read_csv(io.StringIO(each)) for each in (text, again))
     same = [name for name in first.columns if name not in ("epochs", "outcome_best", "outcome_last")]
     pd.testing.assert_frame_equal(first[same], second[same])
 
@@ -52,7 +53,7 @@ def test_our_own_json_comes_back_with_its_metric() -> None:
     with open_store(None, create=False) as store:
         again = results_csv(store.study("again"))
         assert store.study("again").document()["outcomes"]["metric"] == "validation_auc"
-    first, second = (pd.read_csv(pd.io.common.StringIO(each)) for each in (text, again))
+    first, second = (pd.read_csv(io.StringIO(each)) for each in (text, again))
     same = [column for column in first.columns if column not in ("epochs", "outcome_best", "outcome_last")]
     pd.testing.assert_frame_equal(first[same], second[same])
 
@@ -166,8 +167,7 @@ def test_absent_cells_of_a_grid_are_found_and_asked_about() -> None:
     with pytest.raises(RobustnessError, match=r"3 of 24 cells of the grid have no run; a 2, b 1: .*absent-is-diverged"):
         imported("runs.csv")
     runs = imported("runs.csv", missing="absent-is-diverged").runs
-    added = runs.frame[runs.frame["status"] == "diverged"]
-    cells = {(row.arm, *runs.configurations[row.configuration].values()) for row in added.itertuples()}
+    cells = {(row.arm, *row.hyperparameters.values()) for row in rows_of(runs) if row.status == "diverged"}
     assert cells == {("a", 1, 0.2), ("a", 2, 0.2), ("b", 3, 0.1)}
     assert len(imported("runs.csv", missing="left-out").runs.frame) == 21
 

@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from support.importing import imported
+from support.importing import imported, rows_of
 from tensorboardX import SummaryWriter
 
 from robustness.errors import RobustnessError
@@ -30,13 +30,11 @@ def write_runs(folder: Path, hyperparameters: bool) -> None:
 def check(source: str, **options: str) -> None:
     runs = imported(source, metric="val/accuracy", **options).runs
     assert (sorted(runs.arms), len(runs.frame), len(runs.configurations)) == (["adam", "sgd"], 4, 2)
-    for place, row in enumerate(runs.frame.itertuples()):
-        rate = runs.configurations[row.configuration]["rate"]
-        curve = runs.epochs.loc[runs.epochs["run"] == place, ["epoch", "val/accuracy"]]
+    for row in rows_of(runs):
+        values = [row.hyperparameters["rate"] * epoch + len(row.arm) for epoch in (1, 2, 3)]
         # The files hold single precision.
-        expected = [struct.unpack("<f", struct.pack("<f", rate * epoch + len(row.arm)))[0] for epoch in (1, 2, 3)]
-        assert curve["epoch"].tolist() == [1, 2, 3]
-        assert curve["val/accuracy"].tolist() == expected
+        expected = [struct.unpack("<f", struct.pack("<f", value))[0] for value in values]
+        assert row.curve == list(zip((1, 2, 3), expected, strict=True))
 
 
 def test_hyperparameters_of_the_dashboard_are_read(tmp_path: Path) -> None:

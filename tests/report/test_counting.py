@@ -12,12 +12,12 @@ from support.stores import AWKWARD, Made, fill, from_table, made_study
 
 from report.analysis import analyse
 from report.page import write_report
+from report.records.estimates import Difference, Fraction
 from report.sections.verdict import headline
 from report.words import beside_zero, p_number, percent, points, share, share_cell, signed
 from robustness.store import open_store
 
 MINUS_ZERO = re.compile(r"[-\N{MINUS SIGN}]0(?:\.0+)?(?![\d.eE])")
-ENTRY = {"low": 0.2, "high": 0.6, "interval": "Wilson"}
 
 
 def sentences(value: Any) -> Iterator[str]:
@@ -78,10 +78,20 @@ def test_replicates_are_counted_as_configurations_x_replicates(tmp_path: Path) -
 
 
 def test_fractions_are_written_in_one_way() -> None:
-    once = {"count": 3, "of": 8, "configurations": 8, "replicates": 1, "fraction": 0.375, **ENTRY}
+    once: Fraction = {
+        "count": 3,
+        "of": 8,
+        "configurations": 8,
+        "replicates": 1,
+        "effective": 8.0,
+        "fraction": 0.375,
+        "low": 0.2,
+        "high": 0.6,
+        "interval": "Wilson",
+    }
     assert share(once) == "3 of 8 (38 %, 95 % interval 20-60 %)"
     assert share_cell(once) == "37.5\u00a0% (3 of 8) [20.0\u00a0% to 60.0\u00a0%]"
-    four = {**once, "count": 12, "of": 32, "replicates": 4}
+    four: Fraction = {**once, "count": 12, "of": 32, "replicates": 4}
     assert share(four) == "38 % of 8 configurations x 4 replicates (95 % interval 20-60 %)"
     assert share(four, "", over=False) == "38 % (20-60 %)"
     assert share_cell(four) == "37.5\u00a0% (8 x 4) [20.0\u00a0% to 60.0\u00a0%]"
@@ -94,7 +104,7 @@ def test_halves_are_rounded_away_from_zero() -> None:
 
 
 def test_an_end_that_leaves_out_zero_is_not_rounded_to_it() -> None:
-    entry = {"difference": 0.07, "low": 0.002, "high": 0.14, "interval": "Tango"}
+    entry: Difference = {"difference": 0.07, "low": 0.002, "high": 0.14, "interval": "Tango"}
     assert points(entry) == "+7 points (95 % interval +0.2 to +14)"
     assert points({**entry, "low": 0.0}) == "+7 points (95 % interval 0 to +14)"
     assert beside_zero(-0.0004, signed, 3) == "-0.0004"

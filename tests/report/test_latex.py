@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.results import ends, present
 from support.stores import AWKWARD, paper_like
 
 from report.analysis import Analysis, analyse
@@ -54,10 +55,11 @@ def test_its_numbers_are_those_of_the_json(analysis: Analysis) -> None:
     check(latex)
     for entry in analysis.results["arms"].values():
         for outcome in (entry["learned_nothing"], entry["good"]):
-            cell = f"{100 * outcome['fraction']:.1f} [{100 * outcome['low']:.1f}, {100 * outcome['high']:.1f}]"
+            low, high = ends(outcome)
+            cell = f"{100 * present(outcome['fraction']):.1f} [{100 * low:.1f}, {100 * high:.1f}]"
             assert cell in latex
     paired = next(entry for entry in analysis.results["paired"] if entry["epoch"] == analysis.results["epoch"])
-    assert f"{100 * paired['difference']:.1f} [".replace("-", "$-$") in latex
+    assert f"{100 * present(paired['difference']):.1f} [".replace("-", "$-$") in latex
     assert f"{analysis.results['sampling']['pairs']} complete pairs" in latex
     assert f"{analysis.results['spread']['arms']['radial']['sd']:.3f}" in latex
 

@@ -138,7 +138,7 @@ def test_the_json_of_an_error_mirrors_that_of_its_accuracy(tmp_path: Path, epoch
     assert (high["goal"], low["goal"]) == ("maximize", "minimize")
     parts = [key for key in high if key not in WORDS]
     assert len(parts) > 12
-    wrong = []
+    wrong: list[str] = []
     for key in parts:
         expected = mirrored(high[key], (key,))
         if key == "thresholds" and thresholds:

@@ -41,7 +41,9 @@ def test_a_study_that_maximises_has_the_document_of_the_time_before_goals() -> N
 
 def test_thresholds_may_be_left_out() -> None:
     study = make(metric="validation_nll")
-    assert study.outcomes.learned_nothing is study.outcomes.good is study.outcomes.primary is None
+    assert study.outcomes.learned_nothing is None
+    assert study.outcomes.good is None
+    assert study.outcomes.primary is None
     assert not study.outcomes.measures_chance
 
 

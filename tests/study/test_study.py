@@ -48,6 +48,7 @@ def test_a_study_is_read_with_its_defaults_filled_in() -> None:
     assert study.sampling.configurations == 12
     assert study.training["epochs"] == 12
     assert study.training["kl_weight"] == 1.0
+    assert study.outcomes.good is not None
     assert study.outcomes.good.at_least == 0.8
     assert study.resources.max_attempts == 3
     assert study.stop is None

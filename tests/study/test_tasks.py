@@ -17,7 +17,7 @@ from robustness.sweep.plan import make_plan
 from robustness.sweep.sweep import read_keys
 from robustness.trial import Trial, TrialKey
 
-TWO = [{"name": "cifar", "classes": 10}, {"name": "mnist"}]
+TWO: list[dict[str, Any]] = [{"name": "cifar", "classes": 10}, {"name": "mnist"}]
 
 
 def test_every_configuration_arm_and_replicate_is_trained_on_each_task(tmp_path: Path) -> None:
@@ -89,7 +89,8 @@ def test_tasks_that_are_half_said_are_named_in_one_line(tmp_path: Path, changes:
 
 def test_tasks_may_be_added_and_reordered_but_not_changed(tmp_path: Path) -> None:
     def document(tasks: list[dict[str, Any]] | None) -> dict[str, Any]:
-        return load_study(str(write_study(tmp_path, **({} if tasks is None else {"tasks": tasks})))).document()
+        changes: dict[str, Any] = {} if tasks is None else {"tasks": tasks}
+        return load_study(str(write_study(tmp_path, **changes))).document()
 
     one, two = document(TWO[:1]), document(TWO)
     assert extends(one, two)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import sys
 from typing import Any
@@ -18,7 +19,7 @@ def trainable(config: dict[str, Any]) -> None:
         tune.report({"accuracy": math.nan if config["rate"] == 0.2 and epoch == 2 else value, "other": {"x": 1.0}})
 
 
-class Stepwise(tune.Trainable):  # type: ignore[misc]
+class Stepwise(tune.Trainable):
     """A class trainable that ends after three steps."""
 
     def setup(self, config: dict[str, Any]) -> None:
@@ -36,7 +37,7 @@ class Stepwise(tune.Trainable):  # type: ignore[misc]
 
 
 def main(folder: str) -> None:
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     grid = {"rate": tune.grid_search([0.1, 0.2, 0.9]), "net": {"width": 16}, "method": "function"}
     drawn = {"rate": tune.loguniform(1e-3, 1e-1), "net": {"width": 16}, "method": "class"}
     for name, run, space, samples in (("grid", trainable, grid, 1), ("random", Stepwise, drawn, 2)):

@@ -17,7 +17,7 @@ from robustness.sweep.plan import make_plan
 from robustness.sweep.sweep import sweep
 
 TIMES = ["seconds", "started", "ended", "worker", "checksum"]
-SPACES = {
+SPACES: dict[str, dict[str, Any]] = {
     "shared": {"space": {"rate": {"low": 0.001, "high": 1.0, "scale": "log"}}},
     "partly own": {"space": {"batch": [16, 32]}, "own": True},
     "own": {"space": None, "own": True},

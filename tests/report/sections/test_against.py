@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from scipy import stats
+from support.results import p_adjusted, p_value
 from support.stores import Made, fill, made_study
 
 from report.analysis import analyse
@@ -51,8 +52,8 @@ def test_scores_are_corrected_over_every_two_arms_where_no_arm_is_named(tmp_path
         analysis = analyse(fill(store, made_study(arms=ARMS, configurations=20), _made))
     scores = [entry for entry in analysis.results["scores"] if entry["epoch"] == "best"]
     assert len(scores) == 6
-    smallest = min(entry["p_value"] for entry in scores)
-    assert min(entry["p_adjusted"] for entry in scores) == pytest.approx(6 * smallest)
+    smallest = min(p_value(entry) for entry in scores)
+    assert min(p_adjusted(entry) for entry in scores) == pytest.approx(6 * smallest)
     assert list(against.sections(analysis)) == []
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from support.files import write_idx_files
+from support.results import present
 
 from report.analysis import Analysis, analyse
 from report.frames import load_frames
@@ -66,7 +67,8 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analysis]:
 def test_each_arm_is_shown_at_the_cell_with_the_best_validation_accuracy(learned: Analysis) -> None:
     epochs = learned.frames.epochs
     last = epochs[(epochs["epoch"] == 3) & (epochs["replicate"] == 0)]
-    for arm, found in learned.results["continual"]["arms"].items():
+    for arm, entry in learned.results["continual"]["arms"].items():
+        found = present(entry)
         own = last[last["arm"] == arm].set_index("configuration")
         best = max(sorted(own.index), key=lambda number: own.loc[number, "validation_accuracy"])
         assert found["configuration"] == best
@@ -78,7 +80,8 @@ def test_each_arm_is_shown_at_the_cell_with_the_best_validation_accuracy(learned
 
 def test_the_best_cell_has_means_and_standard_errors_over_its_replicates(learned: Analysis) -> None:
     epochs = learned.frames.epochs
-    for arm, found in learned.results["continual"]["arms"].items():
+    for arm, entry in learned.results["continual"]["arms"].items():
+        found = present(entry)
         own = epochs[(epochs["arm"] == arm) & (epochs["configuration"] == found["configuration"])]
         final = own[own["epoch"] == 3]
         assert found["trials"] == len(final) == 3

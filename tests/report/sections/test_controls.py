@@ -6,11 +6,13 @@ import math
 import statistics
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 from matplotlib.text import Annotation
 from scipy import stats
+from support.results import ends, present
 from support.stores import Made, fill, made_study
 
 from report.analysis import analyse
@@ -18,11 +20,13 @@ from report.drawing.differences import Row, draw_differences
 from report.drawing.style import drawing
 from report.frames import StudyFrames, load_frames
 from report.judged_study import JudgedStudy
+from report.records.comparisons import Change
 from report.sections import controls
 from report.sections.controls import STEPS
 from robustness.store import open_store
 from robustness.trial import Trial
 
+CHANGES: tuple[Literal["primary", "score"], ...] = ("primary", "score")
 ARMS = ("mfvi", "mfvi_noise_matched", "mfvi_scaled", "radial")
 
 
@@ -43,13 +47,14 @@ def test_the_steps_add_up_to_the_whole_in_the_outcome_and_in_the_score(frames: S
     found = controls.results(JudgedStudy.of(frames))
     assert found is not None
     assert [step["step"] for step in found["steps"]] == list(STEPS)
-    for key in ("primary", "score"):
-        parts = [step[key]["difference"] for step in found["steps"]]
+    for key in CHANGES:
+        parts = [present(step[key]["difference"]) for step in found["steps"]]
         assert sum(parts) == pytest.approx(found["whole"][key]["difference"])
     assert [step["primary"]["difference"] for step in found["steps"]] == pytest.approx([-14 / 24, 0, 1 / 24])
     for entry in [*found["steps"], found["whole"]]:
-        for key in ("primary", "score"):
-            assert entry[key]["low"] <= entry[key]["difference"] <= entry[key]["high"]
+        for key in CHANGES:
+            low, high = ends(entry[key])
+            assert low <= present(entry[key]["difference"]) <= high
 
 
 def test_p_values_are_holms_over_all_six_pairs(frames: StudyFrames) -> None:
@@ -75,7 +80,7 @@ def test_what_is_shown_is_said_plainly_even_if_it_does_not_flatter_radial(frames
     found = controls.results(JudgedStudy.of(frames))
     assert found is not None
     whole, _, plainly, _ = found["sentences"]
-    shares = {arm: found["shares"][arm]["fraction"] for arm in found["whole"]["arms"]}
+    shares = {arm: present(found["shares"][arm]["fraction"]) for arm in found["whole"]["arms"]}
     assert shares["radial"] - shares["mfvi"] == pytest.approx(found["whole"]["primary"]["difference"])
     ends = f"from {100 * shares['mfvi']:.0f} % with mfvi to {100 * shares['radial']:.0f} % with radial"
     assert f"goes {ends}, -54 points (95 % interval" in whole
@@ -104,7 +109,7 @@ def test_it_says_how_long_trials_trained_and_how_far_their_noise_moved(frames: S
     )
     assert moved is not None
     assert moved["training"]["updates"] == 77, "what is recorded goes before what is computed"
-    assert moved["training"]["scale"]["mfvi_scaled"]["median"] == pytest.approx(1.2**11)
+    assert present(moved["training"]["scale"]["mfvi_scaled"])["median"] == pytest.approx(1.2**11)
     assert "cannot tell" not in moved["sentences"][-1]
 
     unknown = controls.results(JudgedStudy.of(replace(frames, epochs=frames.epochs.drop(columns="sigma_median"))))
@@ -139,8 +144,16 @@ def test_without_a_complete_pair_there_is_one_sentence_and_no_section(tmp_path: 
 
 
 def test_the_number_of_a_small_difference_stands_beside_the_line_at_zero() -> None:
-    entries = [
-        {"difference": value, "low": value - 0.1, "high": value + 0.1, "interval": "Tango", "p_adjusted": 1.0}
+    entries: list[Change] = [
+        {
+            "difference": value,
+            "low": value - 0.1,
+            "high": value + 0.1,
+            "interval": "Tango",
+            "p_value": 1.0,
+            "test": "McNemar",
+            "p_adjusted": 1.0,
+        }
         for value in (-0.5, -0.01, 0.0)
     ]
     with drawing():

@@ -32,10 +32,10 @@ def trials() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def analysis(trials: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     table: dict[tuple[int, str], float | Made | None] = {
-        (row.configuration, row.arm): Made(status="diverged", scores=[0.5])
-        if row.status == "diverged"
-        else float(row.last)
-        for row in trials.itertuples()
+        (int(row["configuration"]), str(row["arm"])): Made(status="diverged", scores=[0.5])
+        if row["status"] == "diverged"
+        else float(row["last"])
+        for row in trials.to_dict("records")
     }
     study = load_study("deepdrid_robustness", SETTINGS, check_data=False)
     with open_store(f"sqlite:///{tmp_path_factory.mktemp('evidence') / 'store.db'}") as store:

@@ -12,7 +12,7 @@ from support.stores import Made, fill, from_table, made_study, mixed
 from report.analysis import analyse
 from report.frames import load_frames
 from report.judged_study import JudgedStudy
-from report.sections.left_out import results, sections
+from report.sections.left_out import LeftOutResults, results, sections
 from robustness.store import Store, open_store
 
 LOST = Made("out_of_memory", [], "CUDA out of memory")
@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def left_out(store: Store, mfvi: str, radial: str) -> dict[str, Any]:
+def left_out(store: Store, mfvi: str, radial: str) -> LeftOutResults:
     """One letter a configuration: n learned nothing, g is good, o ran out of memory, . has not run."""
     kinds: dict[str, Any] = {"n": 0.55, "g": 0.85, "o": LOST, ".": None}
     table = {(c, arm): kinds[k] for arm, row in (("mfvi", mfvi), ("radial", radial)) for c, k in enumerate(row)}

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from support.results import present
 from support.searches import fill_search, made_predictions, made_search, write_run
 
 from report.analysis import Analysis, analyse
 from report.page import render
 from report.sections.configurations import configuration_table
+from report.sections.finals.entries import FinalComparison
 from report.sections.verdict import headline
 from robustness import metrics
 from robustness.cli.search_display import print_results
@@ -57,8 +59,8 @@ def search_means(arm: str, models: int = 2) -> NDArray[np.float64]:
     return np.array(means)
 
 
-def entry_of(analysis: Analysis, *arms: str) -> dict[str, Any]:
-    found: list[dict[str, Any]] = analysis.results["finals"]["comparisons"]
+def entry_of(analysis: Analysis, *arms: str) -> FinalComparison:
+    found = analysis.results["finals"]["comparisons"]
     return next(entry for entry in found if entry["arms"] == list(arms))
 
 
@@ -69,7 +71,7 @@ def test_an_arms_auc_is_the_mean_over_searches_with_the_error_between_them(made:
         assert (each["searches"], each["models"], each["run"]) == (3, 6, None)
         assert auc["mean"] == pytest.approx(means.mean())
         assert auc["between_searches"] == pytest.approx(stats.sem(means))
-        assert auc["total_error"] == pytest.approx(math.hypot(auc["error"], stats.sem(means)))
+        assert auc["total_error"] == pytest.approx(math.hypot(present(auc["error"]), stats.sem(means)))
         assert [(model["search"], model["replicate"]) for model in each["replicates"]] == [
             (search, replicate) for search in (1, 2, 3) for replicate in (0, 1)
         ]
@@ -84,13 +86,13 @@ def test_the_interval_has_the_search_as_its_unit_and_contains_the_patients(made:
 
     def half_width(tails: float) -> float:
         student, normal = stats.t.isf(tails / 2, freedom), stats.norm.isf(tails / 2)
-        return math.sqrt(student**2 * sum(parts) + normal**2 * entry["pictures_error"] ** 2)
+        return math.sqrt(student**2 * sum(parts) + normal**2 * present(entry["pictures_error"]) ** 2)
 
     half = half_width(0.05)
     assert entry["searches"] == 3
     assert entry["degrees_of_freedom"] == pytest.approx(freedom)
     assert (entry["low"], entry["high"]) == pytest.approx((difference - half, difference + half))
-    assert half_width(entry["p_value"]) == pytest.approx(abs(difference))
+    assert half_width(present(entry["p_value"])) == pytest.approx(abs(difference))
     assert entry["searches_error"] == pytest.approx(math.sqrt(sum(parts)))
 
 
@@ -159,7 +161,7 @@ def test_every_search_has_its_runs_and_its_winner(made: Analysis) -> None:
     assert (search["searches"], search["complete"]) == (3, True)
     each = search["arms"]["radial"]
     assert (each["wanted"], each["ended"], len(each["runs"])) == (12, 12, 12)
-    assert [(part["search"], part["wanted"], part["winner"]["number"]) for part in each["searches"]] == [
+    assert [(part["search"], part["wanted"], present(part["winner"])["number"]) for part in each["searches"]] == [
         (1, 4, 3),
         (2, 4, 3),
         (3, 4, 3),

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
+from support.results import present
 from support.searches import TASK, fill_search, made_predictions, made_search
 from support.stores import HOSTILE
 
@@ -46,7 +47,8 @@ def provide(monkeypatch: pytest.MonkeyPatch, data: TaskData) -> None:
 
 
 def best_model(analysis: Analysis) -> NDArray[np.float64]:
-    probabilities: NDArray[np.float64] = made_predictions(analysis.results["finals"]["best"], 0)["probabilities"]
+    best = present(analysis.results["finals"]["best"])
+    probabilities: NDArray[np.float64] = made_predictions(best, 0)["probabilities"]
     return probabilities
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from support.results import ends, excludes_zero, p_value, present
 from support.stores import AWKWARD, Made, fill, made_study
 
 from report.analysis import Analysis, analyse
@@ -36,7 +37,7 @@ def analysed(store: Store, arms: tuple[str, ...] = ("mfvi", "radial"), replicate
 
 def test_each_stratum_counts_by_its_share_of_the_space(store: Store) -> None:
     analysis = analysed(store)
-    found = analysis.results["weighted"]
+    found = present(analysis.results["weighted"])
     assert found["by"] == ["optimizer"]
     sizes = {entry["choices"]["optimizer"]: (entry["drawn"], entry["in_space"]) for entry in found["strata"]}
     # 3 x 3 learning rates and decays, or 3 learning rates, with 12 allowed pairs of batch size and samples, 4 rhos.
@@ -45,19 +46,20 @@ def test_each_stratum_counts_by_its_share_of_the_space(store: Store) -> None:
     for arm in ("mfvi", "radial"):
         own = analysis.pairs[analysis.pairs["arm"] == arm].set_index("configuration")["outcome"] == "learned_nothing"
         shares = {name: float(own[optimizers == name].mean()) for name in sizes}
-        entry = found["arms"][arm]["learned_nothing"]
-        assert entry["fraction"] == pytest.approx(0.75 * shares["sgd"] + 0.25 * shares["amsgrad"])
-        assert entry["low"] < entry["fraction"] < entry["high"]
-        assert entry["effective"] <= 24
+        share = found["arms"][arm]["learned_nothing"]
+        assert share["fraction"] == pytest.approx(0.75 * shares["sgd"] + 0.25 * shares["amsgrad"])
+        low, high = ends(share)
+        assert low < share["fraction"] < high
+        assert share["effective"] <= 24
     first, second = (found["arms"][arm]["learned_nothing"]["fraction"] for arm in ("mfvi", "radial"))
     (entry,) = (entry for entry in found["paired"] if entry["outcome"] == "learned_nothing")
     assert entry["difference"] == pytest.approx(first - second)
-    assert (entry["low"] > 0 or entry["high"] < 0) is (entry["p_value"] < 0.05)
+    assert excludes_zero(entry) is (p_value(entry) < 0.05)
 
 
 def test_the_weighted_difference_has_the_variance_of_a_stratified_sample(store: Store) -> None:
     analysis = analysed(store)
-    (entry,) = (e for e in analysis.results["weighted"]["paired"] if e["outcome"] == "learned_nothing")
+    (entry,) = (e for e in present(analysis.results["weighted"])["paired"] if e["outcome"] == "learned_nothing")
     wide = analysis.pairs.pivot_table("outcome", "configuration", "arm", aggfunc="first")
     differences = (wide["mfvi"] == "learned_nothing").astype(int) - (wide["radial"] == "learned_nothing").astype(int)
     optimizers = analysis.frames.configurations["optimizer"]
@@ -67,7 +69,8 @@ def test_the_weighted_difference_has_the_variance_of_a_stratified_sample(store: 
     whole = sum(weight * float((values != 0).mean()) for weight, values in parts) - mean**2
     assert entry["effective"] == pytest.approx(min(whole / variance, 1 / (0.75**2 / 12 + 0.25**2 / 12)))
     low, high = stats.norm.interval(0.95, mean, np.sqrt(variance))
-    assert entry["high"] - entry["low"] > 0.9 * (high - low)
+    own_low, own_high = ends(entry)
+    assert own_high - own_low > 0.9 * (high - low)
 
 
 @pytest.mark.parametrize(("arms", "replicates"), [(("mfvi", "radial"), 1), (("mfvi", "radial", "mc_dropout"), 3)])

@@ -104,8 +104,8 @@ def test_twelve_trials_end_in_twelve_outcomes_whatever_the_command_does(
     assert "CUDA out of memory" in last["memory"]
     # The page has each of them, and the shell has run nothing.
     page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
-    for words in ("exited with code 3", "took longer than trial_timeout", "never wrote a JSON object", "CUDA out of"):
-        assert words in page
+    for phrase in ("exited with code 3", "took longer than trial_timeout", "never wrote a JSON object", "CUDA out of"):
+        assert phrase in page
     assert not list(tmp_path.rglob("hacked"))
     folders = sorted((tmp_path / "commands.runs").iterdir())
     assert len(folders) == 12
