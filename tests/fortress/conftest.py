@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from sqlalchemy import make_url
-from support.databases import on_server, postgres_url, store_url
-from support.store_samples import SampleStudy, plan_of
+from support.databases import disconnect_all, postgres_url, store_url
+from support.store_samples import sample, store
 
-from robustness.store import Store, StudyStore, open_store
 from robustness.store.connection import file_beside, read_url
 
-__all__ = ["postgres_url", "store_url"]
-
-
-@pytest.fixture
-def store(store_url: str) -> Iterator[Store]:
-    with open_store(store_url) as opened:
-        yield opened
-
-
-@pytest.fixture
-def sample(store: Store) -> StudyStore:
-    """A study of three configurations and two arms that has not started."""
-    study = SampleStudy()
-    return store.register(study, plan_of(study))
+__all__ = ["postgres_url", "sample", "store", "store_url"]
 
 
 @pytest.fixture
@@ -36,9 +21,6 @@ def lose_lock(store_url: str) -> Callable[[str], None]:
         file_beside(read_url(store_url), f"{study}.lock").unlink()
 
     def disconnect(_study: str) -> None:
-        name = make_url(store_url).database
-        on_server(
-            f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{name}'"  # noqa: S608
-        )
+        disconnect_all(store_url)
 
     return delete if store_url.startswith("sqlite") else disconnect

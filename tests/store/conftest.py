@@ -8,25 +8,10 @@ from contextlib import AbstractContextManager, closing, contextmanager
 
 import pytest
 from sqlalchemy import make_url
-from support.databases import on_server, postgres_url, store_url
-from support.store_samples import SampleStudy, plan_of
+from support.databases import disconnect_all, on_server, postgres_url, store_url
+from support.store_samples import sample, store
 
-from robustness.store import Store, StudyStore, open_store
-
-__all__ = ["postgres_url", "store_url"]
-
-
-@pytest.fixture
-def store(store_url: str) -> Iterator[Store]:
-    with open_store(store_url) as opened:
-        yield opened
-
-
-@pytest.fixture
-def sample(store: Store) -> StudyStore:
-    """A study of three configurations and two arms that has not started."""
-    study = SampleStudy()
-    return store.register(study, plan_of(study))
+__all__ = ["postgres_url", "sample", "store", "store_url"]
 
 
 @pytest.fixture
@@ -43,10 +28,8 @@ def outage(store_url: str) -> Callable[[], AbstractContextManager[None]]:
 
     @contextmanager
     def shut() -> Iterator[None]:
-        on_server(
-            f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false",
-            f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{name}'",  # noqa: S608
-        )
+        on_server(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false")
+        disconnect_all(store_url)
         yield
         on_server(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS true")
 

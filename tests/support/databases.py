@@ -64,6 +64,12 @@ def on_server(*statements: str) -> None:
             connection.execute(text(statement))
 
 
+def disconnect_all(url: str) -> None:
+    """Have the test server drop every connection to a database, as a restart does."""
+    name = make_url(url).database
+    on_server(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{name}'")  # noqa: S608
+
+
 @contextmanager
 def optuna_storage(url: str) -> Iterator[optuna.storages.RDBStorage]:
     """Optuna's own view of a database, closed at the end."""

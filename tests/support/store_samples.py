@@ -1,12 +1,19 @@
-"""Small studies for the store's tests, as plain records: the store asks no more of a study than these have."""
+"""Small studies for the store's tests, as plain records: the store asks no more of a study than these have.
+
+A folder's conftest takes the fixtures `store` and `sample` from here, and `store_url` from `support.databases`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+from robustness.store import Store, StudyStore, open_store
 from robustness.trial import EpochResult, Trial, TrialKey
 
 ARMS = ("mfvi", "radial")
@@ -50,6 +57,19 @@ def plan_of(study: SampleStudy) -> SamplePlan:
             for arm in study.arms
         )
     )
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    with open_store(store_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sample(store: Store) -> StudyStore:
+    """A study of three configurations and two arms that has not started."""
+    study = SampleStudy()
+    return store.register(study, plan_of(study))
 
 
 def epoch(number: int, **measures: float) -> EpochResult:
