@@ -24,7 +24,7 @@ def train(trial: rb.Trial):
     """Train a network with one hidden layer, and yield its accuracy on new points after each epoch."""
     lr, width, streams = trial.hyperparameters["lr"], trial.hyperparameters["width"], rb.Streams.of(trial)
     data = np.random.default_rng(trial.seed)
-    make = TASKS[trial.training["task"]]
+    make = TASKS[trial.task["name"]]
     (points, labels), (new_points, new_labels) = make(data), make(data)
     start = streams.numpy("initialisation")
     weights = [start.normal(size=(3, width)), start.normal(size=(width + 1, 1)) / width**0.5]
@@ -61,16 +61,15 @@ def sigmoid(values: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    for task in TASKS:
-        result = rb.sweep(
-            {"sgd": train, "adam": train},
-            space={"lr": rb.log(1e-3, 10), "width": [4, 16, 64]},
-            name=f"optimisers on {task}",
-            configurations=20,
-            metric="accuracy",
-            learned_nothing=0.65,
-            good=0.85,
-            training={"task": task},
-            inline=True,
-        )
-        print(f"{task}\n{result.verdict}\n")
+    result = rb.sweep(
+        {"sgd": train, "adam": train},
+        space={"lr": rb.log(1e-3, 10), "width": [4, 16, 64]},
+        tasks=list(TASKS),
+        name="optimisers",
+        configurations=20,
+        metric="accuracy",
+        learned_nothing=0.65,
+        good=0.85,
+        inline=True,
+    )
+    print(result.verdict)

@@ -227,6 +227,9 @@ METRICS = {
         ),
         Metric("train_auc", "train AUC", multiclass_auc, (0.0, 1.0), 0.5, "maximize"),
         Metric("train_accuracy", "train accuracy", accuracy, (0.0, 1.0), None, "maximize"),
+        Metric("training_auc", "training AUC", multiclass_auc, (0.0, 1.0), 0.5, "maximize"),
+        Metric("training_accuracy", "training accuracy", accuracy, (0.0, 1.0), None, "maximize"),
+        Metric("training_nll", "training NLL", nll, (0.0, math.inf), None, "minimize"),
     )
 }
 """Metrics by which the built-in classification trainable can be judged."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from robustness.api.fingerprint import fingerprint
@@ -43,6 +43,7 @@ def function_study(
     seed: int = 0,
     name: str | None = None,
     description: str = "",
+    tasks: Sequence[str | Mapping[str, Any]] | None = None,
     training: Mapping[str, Any] | None = None,
     resources: Mapping[str, Any] | None = None,
     **sections: Any,
@@ -53,9 +54,10 @@ def function_study(
     metric does not get to `learned_nothing` learned nothing; without it, every trial that is not good counts so, and
     the verdict is about `good`; without both, arms are compared by their scores.
 
-    `training` is handed to every trial as it stands, `resources` and further sections (`stop`, `winners`, ...) are
-    those of a study file. Without a name the study is named by a hash of its settings but the number of configurations
-    and replicates: the same call resumes it, and a changed one is another study.
+    With `tasks`, names or mappings with a `name`, every configuration is trained on each of them; a function finds its
+    own in `trial.task`. `training` is handed to every trial as it stands, `resources` and further sections (`stop`,
+    `winners`, ...) are those of a study file. Without a name the study is named by a hash of its settings but the
+    number of configurations and replicates: the same call resumes it, and a changed one is another study.
     """
     functions = _functions(arms)
     if space is None:
@@ -79,11 +81,18 @@ def function_study(
             **_thresholds(goal or find_metric(metric).goal, good, learned_nothing, primary),
         },
         **({} if resources is None else {"resources": dict(resources)}),
+        **({} if tasks is None else {"tasks": [_task(task) for task in tasks]}),
         **{key: value for key, value in sections.items() if value is not None},
     }
     data["name"] = name if name is not None else _name(data)
     with functions_provided(data["name"], functions):
         return make_study(data, SOURCE), functions
+
+
+def _task(task: Any) -> Mapping[str, Any]:
+    if not isinstance(task, (str, Mapping)):
+        raise StudyFileError(f"{SOURCE}: a task is a name or a mapping with a name, found {shown(task)}")
+    return {"name": task} if isinstance(task, str) else dict(task)
 
 
 def _thresholds(

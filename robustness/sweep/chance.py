@@ -141,6 +141,9 @@ def _level(study: Study) -> float:
 def counted_epochs(study: Study) -> int:
     """How many epochs of a trial count: those after pre-training that have the metric."""
     first, last = int(study.training["pretrain_epochs"]) + 1, int(study.training["epochs"])
+    if study.outcomes.metric.startswith("training_"):
+        # Measured at the last epoch alone.
+        return 1
     every = 1 if study.outcomes.metric.startswith("train_") else int(study.training.get("evaluate_every", 1))
     return len({*range(first, last + 1)} & {*range(every, last + 1, every), last})
 
@@ -170,7 +173,7 @@ def extrapolated(scored: Sequence[Scored], evaluations: int, generator: np.rando
 def _guesses(study: Study, extreme: float) -> Guesses:
     """Random guesses of the images that the study's metric is about."""
     data = load_task(study.task)
-    split = data.train if study.outcomes.metric.startswith("train_") else data.validation
+    split = data.train if study.outcomes.metric.startswith(("train_", "training_")) else data.validation
     generator = Streams(study.seed, 0, NO_REPLICATE).numpy("diagnostics", 1)
     return guess(split.labels, split.patients, metric_function(study.outcomes.metric), extreme, generator)
 

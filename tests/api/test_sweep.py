@@ -393,3 +393,11 @@ def test_closures_give_the_same_numbers_on_ray_as_inline_and_a_hung_one_is_ended
         resources={"trial_timeout": 1.0},
     )
     assert hung.trials["status"].tolist() == ["timed_out", "finished"]
+
+
+def test_a_task_that_is_no_name_gets_one_line(tmp_path: Path) -> None:
+    with pytest.raises(robustness.RobustnessError, match="a task is a name or a mapping with a name, found 3"):
+        robustness.sweep(
+            {"a": lambda x: x}, {"x": [1, 2]}, tasks=[3], store=f"sqlite:///{tmp_path / 's.db'}", inline=True
+        )
+    assert not (tmp_path / "s.db").exists()

@@ -51,6 +51,7 @@ def test_every_method_builds_and_its_first_member_starts_from_the_same_means(nam
         ("mfvi_tweaked", GaussianPosterior),
         ("mfvi_truncated", TruncatedGaussianPosterior),
         ("radial", RadialPosterior),
+        ("radial_unscaled", RadialPosterior),
         ("radial_ensemble", RadialPosterior),
         ("deterministic", PointPosterior),
         ("mc_dropout", PointPosterior),
@@ -62,14 +63,42 @@ def test_each_method_has_its_posterior(name: str, kind: type) -> None:
 
 
 @pytest.mark.parametrize("grouping", ["layer", "tensor"])
-@pytest.mark.parametrize("control", ["mfvi_noise_matched", "mfvi_scaled"])
-def test_the_controls_start_with_as_much_noise_per_weight_as_radial(control: str, grouping: str) -> None:
-    for matched, radial in zip(
+@pytest.mark.parametrize(
+    ("control", "matched"), [("mfvi_noise_matched", "radial"), ("mfvi_scaled", "radial"), ("radial_unscaled", "mfvi")]
+)
+def test_a_control_starts_with_as_much_noise_per_weight_as_the_arm_it_matches(
+    control: str, matched: str, grouping: str
+) -> None:
+    for ours, theirs in zip(
         build(control, grouping=grouping)[0].posteriors(),
-        build("radial", grouping=grouping)[0].posteriors(),
+        build(matched, grouping=grouping)[0].posteriors(),
         strict=True,
     ):
-        torch.testing.assert_close(matched.variance(), radial.variance(), rtol=1e-4, atol=0)
+        torch.testing.assert_close(ours.variance(), theirs.variance(), rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize(("unscaled", "scaled"), [("mfvi", "mfvi_scaled"), ("radial_unscaled", "radial")])
+def test_scaling_divides_every_weights_noise_by_sqrt_d_whatever_rho_becomes(unscaled: str, scaled: str) -> None:
+    noisy, quiet = (build(name)[0].posteriors()[2] for name in (unscaled, scaled))
+    for posterior in (noisy, quiet):
+        assert isinstance(posterior, GaussianPosterior)
+        with torch.no_grad():
+            posterior.rho.fill_(1.0)
+    torch.testing.assert_close(noisy.variance(), quiet.variance() * noisy.size, rtol=1e-4, atol=0)
+
+
+def test_the_kl_of_radial_unscaled_is_that_of_mfvi_up_to_a_constant() -> None:
+    """Both weights have the variance sigma^2, so the entropies differ by no function of sigma (the paper's notes)."""
+    gaussian, radial = (build(name)[0].posteriors()[2] for name in ("mfvi", "radial_unscaled"))
+    gaps = []
+    for rho in (-6.0, -2.0, 0.5):
+        for posterior in (gaussian, radial):
+            assert isinstance(posterior, GaussianPosterior)
+            with torch.no_grad():
+                posterior.rho.fill_(rho)
+        torch.testing.assert_close(gaussian.variance(), radial.variance(), rtol=1e-4, atol=0)
+        gaps.append(float((gaussian.entropy().double() - radial.entropy().double()).detach()))
+    assert gaps == pytest.approx([gaps[0]] * 3, rel=1e-4)
 
 
 def test_noise_matched_trains_freely_and_scaled_keeps_its_factor() -> None:

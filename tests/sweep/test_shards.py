@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.databases import postgres_database
 from support.result_types import without_times
 from support.studies import results, small, store_url, write, write_study
 
@@ -74,6 +75,15 @@ def test_twenty_shards_in_any_order_merge_to_the_bytes_of_one_sweep(
     assert main(["sweep", study, "--store", store_url(shards, "all"), "--inline", "--quiet", "--no-report"]) == 0
     with open_store(store_url(shards, "all"), create=False) as store:
         assert store.study("simulated").counts() == {"finished": 180}
+
+
+def test_shards_merge_into_postgresql(shards: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with postgres_database() as url:
+        stores = [str(path) for path in shards.glob("shard-*.db")]
+        assert main(["merge", *stores, "--into", url]) == 0
+        assert "20 shards with 172 trials merged" in capsys.readouterr().out
+        assert results(url) == results(store_url(shards, "one"))
+        assert as_json(url) == as_json(store_url(shards, "one"))
 
 
 def test_each_shard_runs_its_own_configurations_with_all_arms_and_replicates(twenty: Path) -> None:

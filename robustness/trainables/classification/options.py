@@ -26,6 +26,9 @@ class TrainingOptions(BaseModel):
     evaluate_every: int = Field(default=1, ge=1)
     """Epochs between evaluations on the validation set; the last epoch is always evaluated. Evaluated epochs have the
     same results whatever its value; the others have none of the validation set, so the best epoch is one of fewer."""
+    last_epoch_samples: int | None = Field(default=None, ge=1)
+    """Draws at the last of `epochs` instead, on the validation set and, without augmentation, on the training set:
+    `training_nll`, `training_auc` and the like are then measured there."""
     evaluation_batch_size: int = Field(default=256, ge=1)
     """Images evaluated at a time; affects results only by rounding."""
     kl_weight: float = Field(default=1.0, ge=0)

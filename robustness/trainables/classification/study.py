@@ -19,7 +19,7 @@ from robustness.errors import (
     unknown_name,
 )
 from robustness.methods import METHODS, find_method, read_method_options
-from robustness.metrics import find_metric
+from robustness.metrics import METRICS, find_metric
 from robustness.space.space import Space
 from robustness.study.arms import Arm
 from robustness.study.sections import Outcomes
@@ -30,7 +30,7 @@ from robustness.trainables.hyperparameters import always_given, check_hyperparam
 from robustness.trainables.models import MODELS, check_model
 from robustness.trainables.precision import refuse_emulation, settled_training
 
-LATER: Mapping[str, Any] = {"precision": "float32", "evaluate_every": 1}
+LATER: Mapping[str, Any] = {"precision": "float32", "evaluate_every": 1, "last_epoch_samples": None}
 """Options that were added after the first studies, with their defaults."""
 
 
@@ -41,8 +41,8 @@ def check(study: Study, check_data: bool = True) -> Study:
             raise StudyFileError(f"{section}: is missing")
         if section != "training":
             _check_name(section, options)
-    _check_outcomes(study.outcomes)
     training = read_training(study.training, strict=True)
+    _check_outcomes(study.outcomes, training)
     _check_pretraining(training)
     own_methods = any(arm.method not in METHODS for arm in study.arms)
     for key, space in {"space": study.space, **{f"search.spaces.{a}": s for a, s in study.spaces.items()}}.items():
@@ -105,8 +105,20 @@ def _check_pretraining(training: TrainingOptions) -> None:
         )
 
 
-def _check_outcomes(outcomes: Outcomes) -> None:
-    if outcomes.records_start and outcomes.metric.startswith("train_"):
+def _check_outcomes(outcomes: Outcomes, training: TrainingOptions) -> None:
+    of_training_set = outcomes.metric.startswith("training_") and outcomes.metric in METRICS
+    if of_training_set and training.last_epoch_samples is None:
+        raise StudyFileError(
+            f"outcomes.metric: {outcomes.metric} is measured only with training.last_epoch_samples, found none"
+        )
+    if of_training_set and outcomes.epoch != "last":
+        raise StudyFileError(f"outcomes.epoch: must be last, where {outcomes.metric} is measured, found best")
+    if of_training_set and outcomes.learned_nothing and outcomes.learned_nothing.no_better_than_untrained is not None:
+        raise StudyFileError(
+            f"outcomes.learned_nothing.no_better_than_untrained: needs a metric of the validation set, "
+            f"found {outcomes.metric}"
+        )
+    if outcomes.records_start and outcomes.metric.startswith(("train_", "training_")):
         raise StudyFileError(
             f"outcomes.learned_nothing.no_better_than_start: needs a metric of the validation set, "
             f"found {outcomes.metric}"

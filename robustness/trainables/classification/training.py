@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -39,6 +39,10 @@ DIAGNOSTIC_BATCH = 64
 
 MOST_KEPT_BYTES = 2**27
 """Validation images of up to this size stay prepared between epochs."""
+
+
+EvaluationPurpose: TypeAlias = Literal["evaluation", "diagnostics"]
+"""The random stream from which an evaluation draws."""
 
 
 def train(trial: Trial) -> Iterator[EpochResult]:
@@ -137,7 +141,7 @@ class Run:
         set_learning_rate(self.optimizer, self.trial.hyperparameters, epoch)
         measures = self.train_epoch(epoch, pretraining)
         if self.is_evaluated(epoch):
-            measures |= {f"validation_{name}": value for name, value in self.evaluate(epoch).items()}
+            measures |= self.evaluated(epoch)
             if not np.isfinite(measures["validation_nll"]):
                 raise Diverged(epoch, self.steps)
         measures |= self.sigma_quantiles()
@@ -149,6 +153,16 @@ class Run:
         result = EpochResult(epoch, measures, pretraining, time.perf_counter() - start)
         self.epochs.append(result)
         return result
+
+    def evaluated(self, epoch: int) -> dict[str, float]:
+        """Return the measures of an epoch on the validation set and, at the last one if asked for, the training set."""
+        last = self.options.last_epoch_samples if epoch == self.options.epochs else None
+        measures = {f"validation_{name}": value for name, value in self.evaluate(epoch, samples=last).items()}
+        if last is not None:
+            batches = self.train_set.batches(self.options.evaluation_batch_size, self.dtype)
+            found = self.score(self.train_set, batches, epoch, last, "evaluation")
+            measures |= {f"training_{name}": value for name, value in found.items()}
+        return measures
 
     @property
     def batch_size(self) -> int:
@@ -214,16 +228,24 @@ class Run:
         if not all(finite):
             raise Diverged(epoch, since + finite.index(False) + 1)
 
-    def evaluate(self, epoch: int, purpose: Literal["evaluation", "diagnostics"] = "evaluation") -> dict[str, float]:
+    def evaluate(
+        self, epoch: int, purpose: EvaluationPurpose = "evaluation", samples: int | None = None
+    ) -> dict[str, float]:
         """Return AUC, accuracy, NLL and calibration error on the validation set."""
-        device = self.validation_set.device
+        draws = self.options.evaluation_samples if samples is None else samples
+        return self.score(self.validation_set, self.validation_batches(), epoch, draws, purpose)
+
+    def score(
+        self, pictures: Pictures, batches: Sequence[Tensor], epoch: int, samples: int, purpose: EvaluationPurpose
+    ) -> dict[str, float]:
+        """Return every metric of the mean prediction of `samples` draws for some images."""
         probabilities = predict(
             self.ensemble,
-            self.validation_batches(),
-            self.options.evaluation_samples,
-            lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, device),
+            batches,
+            samples,
+            lambda sample: StreamNoise(self.streams, (epoch, sample), purpose, pictures.device),
         )
-        return scores(self.validation_set.labels.cpu().numpy(), probabilities)
+        return scores(pictures.labels.cpu().numpy(), probabilities)
 
     def validation_batches(self) -> Sequence[Tensor]:
         """The validation images, normalised; prepared once per trial if they take little memory."""
