@@ -233,6 +233,14 @@ def load_frames(study: StudyStore) -> StudyFrames:
     return replace(frames, trials=_sorted(_summarised(stored, frames), arms, []))
 
 
+def with_outcomes(frames: StudyFrames, outcomes: Stored) -> StudyFrames:
+    """The study with the `outcomes` section of another judgement of the same trials."""
+    other = replace(frames, document={**frames.document, "outcomes": dict(outcomes)}, untrained=None)
+    # The stored metric of a trial is that of its study's own judgement.
+    stored = frames.trials.assign(metric=np.nan)
+    return replace(other, trials=_sorted(_summarised(stored, other), frames.arms, []))
+
+
 def own_column(arm: str, name: str) -> str:
     """The column of a hyperparameter from the space of a single arm."""
     return f"{arm}: {name}"

@@ -54,10 +54,16 @@ class EquivalenceResults(TypedDict):
 def results(study: JudgedStudy) -> EquivalenceResults | None:
     """Every comparison and contrast; None for a study without a margin and contrasts, and for a watched sweep."""
     document = study.frames.document
-    margins, contrasts = margins_in(document), document.get("contrasts") or {}
     # The tests are for a number of configurations that was settled beforehand.
-    if study.sample.watch is not None or (margins == (None, None) and not contrasts):
+    if study.sample.watch is not None or (margins_in(document) == (None, None) and not document.get("contrasts")):
         return None
+    return verdicts(study)
+
+
+def verdicts(study: JudgedStudy) -> EquivalenceResults:
+    """Every comparison and contrast, for a number of configurations that was settled beforehand."""
+    document = study.frames.document
+    margins, contrasts = margins_in(document), document.get("contrasts") or {}
     compared = {f"{first} - {second}": {first: 1.0, second: -1.0} for first, second in study.frames.compared}
     return {
         "fraction_margin": margins[0],
@@ -147,18 +153,6 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     entries = [*found["comparisons"], *found["contrasts"]]
     own = [entry for entry in entries if entry["outcome"] == (analysis.primary if has_outcomes(entries) else None)]
     listed = "; ".join(f"{text(entry['name'], 80)} {verdict_words(entry)}" for entry in own)
-    rows = tuple(
-        (
-            text(entry["name"], 80),
-            _kind(entry),
-            _cell(entry, "low", "high"),
-            p_number(entry["p_adjusted"]),
-            _cell(entry, "low_90", "high_90"),
-            p_number(entry["p_equivalence_adjusted"]),
-            verdict_words(entry),
-        )
-        for entry in entries
-    )
     margins = [
         words
         for words in (
@@ -175,8 +169,26 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         else "The study sets no margin of equivalence (outcomes.equivalent_within).",
         "Undecided is not equivalent: neither a difference nor its absence is shown.",
     )
+    numbers = verdict_table(entries)
+    yield Section("equivalence", "Different, equivalent or undecided", f"{listed}.", (), numbers, notes)
+
+
+def verdict_table(entries: Sequence[VerdictEntry]) -> Numbers:
+    """A row for each comparison and contrast."""
     columns = ("What", "Of", "Difference [95 %]", "p by Holm", "90 % interval", "p of equivalence", "Verdict")
-    yield Section("equivalence", "Different, equivalent or undecided", f"{listed}.", (), Numbers(columns, rows), notes)
+    rows = tuple(
+        (
+            text(entry["name"], 80),
+            _kind(entry),
+            _cell(entry, "low", "high"),
+            p_number(entry["p_adjusted"]),
+            _cell(entry, "low_90", "high_90"),
+            p_number(entry["p_equivalence_adjusted"]),
+            verdict_words(entry),
+        )
+        for entry in entries
+    )
+    return Numbers(columns, rows)
 
 
 def has_outcomes(entries: Sequence[VerdictEntry]) -> bool:

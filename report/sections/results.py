@@ -27,6 +27,7 @@ from report.sections.reference import ReferenceResults
 from report.sections.registration import RegistrationResults
 from report.sections.regression import RegressionResults
 from report.sections.search.entries import SearchResults
+from report.sections.secondary import SecondaryResults
 from report.sections.seeds import ArmSeeds
 from report.sections.sensitivity.entries import SensitivityResults
 from report.sections.soap_bubble import SoapBubbleResults
@@ -91,6 +92,7 @@ class Results(Head):
     profiles: ProfileResults
     scores: list[ScoreComparison]
     equivalence: EquivalenceResults | None
+    secondary: list[SecondaryResults] | None
     interactions: list[InteractionsResult] | None
     spread: SpreadResults
     budget: BudgetResults

@@ -10,13 +10,15 @@ from robustness.errors import shown
 NOT_DECISIVE = ("description", "resources", "reference", "stop", "compare_with", "contrasts")
 """Keys that do not affect results and may change between two runs of a study."""
 
+ANALYSIS_ONLY = ("equivalent_within", "secondary")
+"""Keys of `outcomes` that do not affect trials or their outcomes."""
+
 
 def decisive(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a study's document that affects results."""
     kept = {key: value for key, value in document.items() if key not in NOT_DECISIVE}
-    outcomes = kept.get("outcomes")
-    if outcomes and "equivalent_within" in outcomes:
-        kept["outcomes"] = {key: value for key, value in outcomes.items() if key != "equivalent_within"}
+    if kept.get("outcomes"):
+        kept["outcomes"] = {key: value for key, value in kept["outcomes"].items() if key not in ANALYSIS_ONLY}
     return kept
 
 

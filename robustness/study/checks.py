@@ -37,9 +37,12 @@ def check_study(study: Study, check_data: bool) -> Study:
             f"outcomes.learned_nothing: the chance level of the trainable {study.trainable!r} is unknown; "
             "set {below: number}"
         )
-    metric = study.outcomes.metric
-    if trainable.metrics is not None and metric not in trainable.metrics:
-        raise StudyFileError(f"outcomes.metric: {unknown_name('metric', metric, trainable.metrics)}")
+    judged = {"outcomes": study.outcomes} | {
+        f"outcomes.secondary.{place}": other for place, other in enumerate(study.outcomes.secondary)
+    }
+    for section, judgement in judged.items():
+        if trainable.metrics is not None and judgement.metric not in trainable.metrics:
+            raise StudyFileError(f"{section}.metric: {unknown_name('metric', judgement.metric, trainable.metrics)}")
     if trainable.needs_torch:
         _check_device(study)
     return study if trainable.check is None else checked_by(trainable.check, study, check_data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -165,7 +165,13 @@ class Margins(Section):
         return self
 
 
-class Outcomes(Section):
+def without_defaults(outcomes: dict[str, Any]) -> dict[str, Any]:
+    """Omit later keys at their defaults, so that studies from before they existed keep their hash."""
+    later = {"goal": "maximize", "equivalent_within": None}
+    return {key: value for key, value in outcomes.items() if key not in later or value != later[key]}
+
+
+class Judgement(Section):
     """What counts as success and what as failure; without thresholds, trials are compared by their scores alone."""
 
     metric: str = Field(default="validation_auc", min_length=1, max_length=100)
@@ -201,14 +207,14 @@ class Outcomes(Section):
         return filled
 
     @model_validator(mode="after")
-    def _goal_is_that_of_the_metric(self) -> Outcomes:
+    def _goal_is_that_of_the_metric(self) -> Self:
         known = find_metric(self.metric).goal
         if known is not None and known != self.goal:
             raise ValueError(f"goal must be {known} for {self.metric}, found {self.goal}")
         return self
 
     @model_validator(mode="after")
-    def _thresholds_suit_the_goal(self) -> Outcomes:
+    def _thresholds_suit_the_goal(self) -> Self:
         nothing, good = self.learned_nothing, self.good
         if nothing is None and good is None:
             if self.primary is not None:
@@ -247,13 +253,7 @@ class Outcomes(Section):
 
     @model_serializer(mode="wrap")
     def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit later keys at their defaults, so that studies from before they existed keep their hash."""
-        values: dict[str, Any] = dump(self)
-        if values["goal"] == "maximize":
-            del values["goal"]
-        if values["equivalent_within"] is None:
-            del values["equivalent_within"]
-        return values
+        return without_defaults(dump(self))
 
     @property
     def fraction_margin(self) -> float | None:
@@ -275,6 +275,34 @@ class Outcomes(Section):
     def measures_chance(self) -> bool:
         """Whether the threshold of `learned_nothing` has to be measured before the first trial."""
         return self.learned_nothing is not None and self.learned_nothing.level is not None
+
+
+class Outcomes(Judgement):
+    """How the study judges its trials, and how else the report does."""
+
+    secondary: list[Judgement] = []
+    """Further judgements of the same trials, each with its own metric, epoch, thresholds and margins: the report also
+    compares the arms by each of them. They affect neither trials nor the verdict."""
+
+    @model_validator(mode="after")
+    def _secondary_judgements_are_others(self) -> Self:
+        seen = {(self.metric, self.epoch)}
+        for place, other in enumerate(self.secondary):
+            if other.measures_chance:
+                raise ValueError(
+                    f"secondary.{place}.learned_nothing: must be a number, {{below: ...}} or {{above: ...}}"
+                )
+            if (other.metric, other.epoch) in seen:
+                raise ValueError(f"secondary.{place}: {other.metric} at the {other.epoch} epoch is judged already")
+            seen.add((other.metric, other.epoch))
+        return self
+
+    @model_serializer(mode="wrap")
+    def _with_stable_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values = without_defaults(dump(self))
+        if not values["secondary"]:
+            del values["secondary"]
+        return values
 
 
 class Resources(Section):

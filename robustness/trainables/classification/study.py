@@ -22,7 +22,7 @@ from robustness.methods import METHODS, find_method, read_method_options
 from robustness.metrics import METRICS, find_metric
 from robustness.space.space import Space
 from robustness.study.arms import Arm
-from robustness.study.sections import Outcomes
+from robustness.study.sections import Judgement
 from robustness.study.study import Study
 from robustness.tasks import check_task, is_task, task_image_size, task_names
 from robustness.trainables.classification.options import TrainingOptions, read_training
@@ -42,7 +42,8 @@ def check(study: Study, check_data: bool = True) -> Study:
         if section != "training":
             _check_name(section, options)
     training = read_training(study.training, strict=True)
-    _check_outcomes(study.outcomes, training)
+    for place, judgement in enumerate((study.outcomes, *study.outcomes.secondary)):
+        _check_outcomes(judgement, training, f"outcomes.secondary.{place - 1}" if place else "outcomes")
     _check_pretraining(training)
     own_methods = any(arm.method not in METHODS for arm in study.arms)
     for key, space in {"space": study.space, **{f"search.spaces.{a}": s for a, s in study.spaces.items()}}.items():
@@ -105,33 +106,33 @@ def _check_pretraining(training: TrainingOptions) -> None:
         )
 
 
-def _check_outcomes(outcomes: Outcomes, training: TrainingOptions) -> None:
+def _check_outcomes(outcomes: Judgement, training: TrainingOptions, section: str) -> None:
     of_training_set = outcomes.metric.startswith("training_") and outcomes.metric in METRICS
     if of_training_set and training.last_epoch_samples is None:
         raise StudyFileError(
-            f"outcomes.metric: {outcomes.metric} is measured only with training.last_epoch_samples, found none"
+            f"{section}.metric: {outcomes.metric} is measured only with training.last_epoch_samples, found none"
         )
     if of_training_set and outcomes.epoch != "last":
-        raise StudyFileError(f"outcomes.epoch: must be last, where {outcomes.metric} is measured, found best")
+        raise StudyFileError(f"{section}.epoch: must be last, where {outcomes.metric} is measured, found best")
     if of_training_set and outcomes.learned_nothing and outcomes.learned_nothing.no_better_than_untrained is not None:
         raise StudyFileError(
-            f"outcomes.learned_nothing.no_better_than_untrained: needs a metric of the validation set, "
+            f"{section}.learned_nothing.no_better_than_untrained: needs a metric of the validation set, "
             f"found {outcomes.metric}"
         )
     if outcomes.records_start and outcomes.metric.startswith(("train_", "training_")):
         raise StudyFileError(
-            f"outcomes.learned_nothing.no_better_than_start: needs a metric of the validation set, "
+            f"{section}.learned_nothing.no_better_than_start: needs a metric of the validation set, "
             f"found {outcomes.metric}"
         )
     low, high = find_metric(outcomes.metric).range or (-math.inf, math.inf)
     interval = f"in [{low:g}, {high:g}]" if math.isfinite(high) else f"at least {low:g}"
-    for section in ("learned_nothing", "good"):
-        thresholds = getattr(outcomes, section)
+    for key in ("learned_nothing", "good"):
+        thresholds = getattr(outcomes, key)
         for name in ("below", "above", "at_least", "at_most"):
             value = getattr(thresholds, name, None)
             if value is not None and not low <= value <= high:
                 raise StudyFileError(
-                    f"outcomes.{section}.{name}: must be {interval} like {outcomes.metric}, found {shown(value)}"
+                    f"{section}.{key}.{name}: must be {interval} like {outcomes.metric}, found {shown(value)}"
                 )
 
 
