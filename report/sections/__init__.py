@@ -59,6 +59,7 @@ from report.sections import (
     thresholds,
     thumbnails,
     timeline,
+    tunability,
     variance,
     weighted,
     winners,
@@ -97,6 +98,7 @@ SECTIONS: tuple[Topic, ...] = (
     Topic(Group.FRACTIONS, profiles.sections, "profiles", profiles.results),
     Topic(Group.FRACTIONS, pairs.sections, "scores", pairs.results),
     Topic(Group.FRACTIONS, spread.sections, "spread", spread.results),
+    Topic(Group.FRACTIONS, tunability.sections, "tunability", tunability.results),
     Topic(Group.FRACTIONS, budget.sections, "budget", budget.results),
     Topic(Group.FRACTIONS, best_of.sections, "best_of", best_of.results),
     Topic(Group.FRACTIONS, sensitivity.sections, "sensitivity", sensitivity.results),
@@ -111,7 +113,7 @@ SECTIONS: tuple[Topic, ...] = (
 )
 """In their order on the page; studies speak in the same order."""
 
-FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread")
+FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread", "tunability")
 """Results whose intervals and bands hold only for a number of configurations that was settled beforehand."""
 
 

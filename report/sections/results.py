@@ -33,6 +33,7 @@ from report.sections.soap_bubble import SoapBubbleResults
 from report.sections.spread import SpreadResults
 from report.sections.tasks import TaskResults
 from report.sections.thresholds import ThresholdResults
+from report.sections.tunability import TunabilityResults
 from report.sections.variance import VarianceShares
 from report.sections.weighted import WeightedResults
 from robustness.goal import GoalName
@@ -93,6 +94,7 @@ class Results(Head):
     equivalence: EquivalenceResults | None
     interactions: list[InteractionsResult] | None
     spread: SpreadResults
+    tunability: TunabilityResults | None
     budget: BudgetResults
     best_of: BestOfResults | None
     sensitivity: SensitivityResults
