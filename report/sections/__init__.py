@@ -38,6 +38,7 @@ from report.sections import (
     equivalence,
     finals,
     gradient_noise,
+    initial_noise,
     interactions,
     learning_rule,
     left_out,
@@ -94,6 +95,7 @@ SECTIONS: tuple[Topic, ...] = (
     Topic(Group.FRACTIONS, against.sections),
     Topic(Group.FRACTIONS, equivalence.sections, "equivalence", equivalence.results),
     Topic(Group.FRACTIONS, interactions.sections, "interactions", interactions.results),
+    Topic(Group.FRACTIONS, initial_noise.sections, "initial_noise", initial_noise.results),
     Topic(Group.FRACTIONS, reference.sections, "reference", reference.results),
     Topic(Group.FRACTIONS, profiles.sections, "profiles", profiles.results),
     Topic(Group.FRACTIONS, pairs.sections, "scores", pairs.results),
@@ -113,7 +115,7 @@ SECTIONS: tuple[Topic, ...] = (
 )
 """In their order on the page; studies speak in the same order."""
 
-FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread", "tunability")
+FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread", "tunability", "initial_noise")
 """Results whose intervals and bands hold only for a number of configurations that was settled beforehand."""
 
 

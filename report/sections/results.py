@@ -17,6 +17,7 @@ from report.sections.dynamics import TurnsResults
 from report.sections.equivalence import EquivalenceResults
 from report.sections.finals.entries import FinalsResults
 from report.sections.gradient_noise import GradientNoiseResults
+from report.sections.initial_noise import InitialNoiseResults
 from report.sections.interactions import InteractionsResult
 from report.sections.learning_rule import LearningRuleResults
 from report.sections.left_out import LeftOutResults
@@ -93,6 +94,7 @@ class Results(Head):
     scores: list[ScoreComparison]
     equivalence: EquivalenceResults | None
     interactions: list[InteractionsResult] | None
+    initial_noise: InitialNoiseResults | None
     spread: SpreadResults
     tunability: TunabilityResults | None
     budget: BudgetResults
