@@ -11,6 +11,7 @@ import numpy as np
 
 from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
+from report.drawing.axes import plain_numbers, powers_of_two
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.records.estimates import Ends
@@ -195,6 +196,8 @@ def _draw(comparisons: list[BestOfResult]) -> Figure:
         axes.fill_between([win["first"] for win in known], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
     axes.axhline(50, color=INK, linewidth=0.8)
     axes.set_xscale("log")
+    powers_of_two(axes.xaxis)
+    plain_numbers(axes.xaxis)
     axes.set_ylim(0, 100)
     axes.set_xlabel("trials of each arm")
     axes.set_ylabel("% chance that the first is better")

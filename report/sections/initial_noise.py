@@ -16,6 +16,7 @@ import pandas as pd
 
 from report.comparison import fraction_entry, has_outcome
 from report.document import Numbers, Picture, Section
+from report.drawing.axes import plain_numbers
 from report.drawing.style import panel
 from report.frames import KEY
 from report.judged_study import JudgedStudy
@@ -149,6 +150,7 @@ def _draw(analysis: Analysis, arms: dict[str, list[NoiseLevel]]) -> Figure:
             if share["low"] is not None and share["high"] is not None:
                 axes.plot([at, at], [100 * share["low"], 100 * share["high"]], color=colour, linewidth=1.2)
     axes.set_xscale("log")
+    plain_numbers(axes.xaxis)
     axes.set_ylim(-4, 104)
     axes.set_xlabel("initial noise of a weight (standard deviation)")
     axes.set_ylabel("% that learned nothing")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
+from report.drawing.axes import plain_numbers, powers_of_two
 from report.drawing.style import INK, panel
 from report.frames import TASK_BLOCK, StudyFrames, is_missing
 from report.judged_study import JudgedStudy
@@ -315,6 +316,8 @@ def _draw(analysis: Analysis, arms: Mapping[str, ArmTunability]) -> Figure:
         axes.fill_between([gain["trials"] for gain in known], low, high, color=colour, alpha=0.15, linewidth=0)
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_xscale("log")
+    powers_of_two(axes.xaxis)
+    plain_numbers(axes.xaxis)
     axes.set_xlabel("random trials")
     axes.set_ylabel(f"gain in {analysis.metric_words}")
     axes.legend(fontsize=9)
