@@ -223,7 +223,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         "tunability",
         "Gain over the default by number of trials",
         f"A line for each arm: the expected {analysis.metric_words} of the best of n random trials, compared with the "
-        "default; above 0 it is better. Shaded: 95 % intervals, up to a quarter of the configurations.",
+        "default; above 0 it is better. Shaded: 95 % intervals, up to a tenth of the configurations.",
         partial(_draw, analysis, arms),
     )
     reading = "; ".join(

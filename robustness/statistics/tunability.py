@@ -6,10 +6,11 @@ squared error of d, which a single replicate leaves unknown and which then count
 
     gain -+ t sqrt(s_J^2 + s_d^2 / r),
 
-t from Student's distribution with Satterthwaite's degrees of freedom of the sum. It exists up to n = N / 4: the gain of
-the best of all N has none, since resamples have no better one. The difference of two arms' gains has the same interval,
-with the jackknife of the difference of both arms on the same configurations, and the replicates of their defaults in
-pairs.
+t from Student's distribution with Satterthwaite's degrees of freedom of the sum, widened for skewness as a mean's
+(`means`), with the skewness of the jackknife's pseudo-values. It exists up to n = N / 10, as that of `best_of`: the
+gain of the best of all N has none, since resamples have no better one. The difference of two arms' gains has the same
+interval, with the jackknife of the difference of both arms on the same configurations, and the replicates of their
+defaults in pairs.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from robustness.statistics.best_of import BEYOND, FEW
+from robustness.statistics.best_of import BEYOND, FEW, MOST_SHARE
 from robustness.statistics.budget import expected_best
 from robustness.statistics.jackknife import satterthwaite
+from robustness.statistics.means import hall_inverse
 from robustness.statistics.proportions import LEVEL, Interval
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -65,7 +67,7 @@ def _gains(arms: list[Floats], default: Floats, sizes: list[int]) -> list[Tunabi
     for place, size in enumerate(sizes):
         gain = float(np.asarray(expected)[place]) - float(default.mean())
         interval = Interval.none(f"fewer than {FEW} configurations" if n < FEW else BEYOND)
-        if n >= FEW and size <= n / 4:
+        if n >= FEW and size <= max(1.0, n * MOST_SHARE):
             without = sum(sign * expected_without_each(arm, size) for sign, arm in zip(signs, arms, strict=False))
             interval = _interval(gain, np.asarray(without), default)
         found.append(Tunability(size, gain, interval))
@@ -80,8 +82,12 @@ def _interval(gain: float, without: Floats, default: Floats) -> Interval:
         return Interval.none("all scores are equal")
     fixed = float(default.var(ddof=1)) / r if r > 1 else 0.0
     freedom = (tuned + fixed) ** 2 / (tuned**2 / satterthwaite(influence) + (fixed**2 / (r - 1) if r > 1 else 0.0))
-    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * math.sqrt(tuned + fixed)
-    return Interval(gain - half, gain + half, BOTH if r > 1 else FIXED)
+    limit, error = float(stdtrit(freedom, (1 + LEVEL) / 2)), math.sqrt(tuned + fixed)
+    # The pseudo-values of the jackknife are n T - (n - 1) T_(i): their skewness is that of -influence.
+    skewness = -float((influence**3).mean()) / float(influence.std(ddof=1)) ** 3
+    high, low = (hall_inverse(sign * limit, skewness, n) for sign in (1.0, -1.0))
+    ends = gain - max(limit, high) * error, gain - min(-limit, low) * error
+    return Interval(*ends, BOTH if r > 1 else FIXED)
 
 
 def expected_without_each(values: Floats, size: int) -> Floats:

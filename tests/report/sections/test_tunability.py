@@ -69,7 +69,7 @@ def test_the_gain_is_that_of_the_best_over_the_mean_of_the_default(analysis: Ana
         assert (first["trials"], last["trials"]) == (1, 40)
         assert first["gain"] == pytest.approx(scores.mean() - default)
         assert last["low"] is None
-        assert "quarter" in last["interval"]
+        assert "tenth" in last["interval"]
 
 
 def test_arms_are_compared_on_the_same_configurations(analysis: Analysis) -> None:
