@@ -3,8 +3,9 @@
 python benchmarks/evidence.py [--json] [--draws 2000] [--seed 0]
 
 Equivalence of paired fractions is enumerated at the edge of the margin; everything else is from `draws` made studies
-with 30 and 86 configurations. Scores are made of three kinds: `normal`, with different spread; `failing`, of which an
-arm fails in 45 % as MFVI did on real photographs; and `skewed`, with a longer tail to low scores.
+with 30 and 86 configurations. Scores are made of five kinds: `normal`, with different spread; `failing`, of which an
+arm fails in 45 % as MFVI did on real photographs; `skewed`, with a longer tail to low scores; `rare`, with 15 and 10 %
+failures at one score; and `heavy`, Student's t with 3 degrees of freedom. Every interval has the same target in all.
 """
 
 from __future__ import annotations
@@ -61,7 +62,20 @@ def skewed(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
     return 0.85 - 0.06 * np.exp(0.5 * shared), 0.85 - 0.036 * np.exp(0.5 * (0.6 * shared + 0.8 * own))
 
 
-SCORES: dict[str, Draw] = {"normal": normal, "failing": failing, "skewed": skewed}
+def rare(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+    shared = rng.normal(size=n)
+    first, second = 0.8 + 0.03 * shared, 0.8 + 0.02 * (shared + rng.normal(size=n))
+    fails = rng.random((2, n))
+    return np.where(fails[0] < 0.15, 0.5, first), np.where(fails[1] < 0.1, 0.5, second)
+
+
+def heavy(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+    shared, own = rng.standard_t(3, size=(2, n))
+    return 0.7 + 0.05 * shared, 0.7 + 0.03 * (0.6 * shared + 0.8 * own)
+
+
+SCORES: dict[str, Draw] = {"normal": normal, "failing": failing, "skewed": skewed, "rare": rare, "heavy": heavy}
+"""Methods were chosen on the first three; the last two came afterwards."""
 
 
 def covers(interval: Interval, truth: float) -> bool | None:
@@ -137,8 +151,8 @@ def spread_coverage(n: int, draw: Draw, draws: int, rng: np.random.Generator) ->
 
 
 def win_coverage(n: int, draw: Draw, draws: int, rng: np.random.Generator) -> dict[int, float]:
-    """Coverage of P(best of k of A beats best of k of B), for k = 1, 4 and the last that has an interval."""
-    sizes = sorted({1, 4, n // 4})
+    """Coverage of P(best of k of A beats best of k of B), for k = 1, 2 and the last that has an interval."""
+    sizes = sorted({1, 2, n // 10})
     big = draw(np.random.default_rng(1), POPULATION)
     a, b = np.sort(big[0]), big[1]
     ranks = np.searchsorted(a, np.sort(b), side="left") / POPULATION
@@ -154,7 +168,7 @@ def win_coverage(n: int, draw: Draw, draws: int, rng: np.random.Generator) -> di
 
 def tunability_coverage(n: int, draw: Draw, draws: int, rng: np.random.Generator) -> dict[int, float]:
     """Coverage of the gain of k random trials over a default of 0.7."""
-    sizes = [1, n // 10, n // 4]
+    sizes = [1, 2, n // 10]
     big = np.sort(draw(np.random.default_rng(1), POPULATION)[0])
     places = (np.arange(POPULATION) + 0.5) / POPULATION
     truths = {k: float((k * places ** (k - 1) * big).mean()) - 0.7 for k in sizes}
@@ -251,10 +265,9 @@ def figures(draws: int, seed: int) -> Iterator[Result]:
             size = equivalence_size(n, margin, discordance)
             name = f"equivalence of fractions, {n} pairs, margin {margin:g}, discordance {discordance:g}: size"
             yield Result(name, size, "", most=MOST)
-        # Where every discordant pair is to one side, the score test is a little too small: no target.
         for margin in (0.05, 0.1):
             name = f"equivalence of fractions, {n} pairs, margin {margin:g}, all discordant pairs to one side: size"
-            yield Result(name, equivalence_size(n, margin, margin), "")
+            yield Result(name, equivalence_size(n, margin, margin), "", most=MOST)
         for kind in ("normal", "laplace"):
             size = mean_equivalence_size(n, kind, 2 * draws, rng)
             yield Result(f"equivalence of means, {n} {kind} differences: size", size, "", most=MOST + 0.005)
@@ -267,12 +280,10 @@ def figures(draws: int, seed: int) -> Iterator[Result]:
             coverage = score_contrast_coverage(n, draw, draws, rng)
             yield Result(f"contrast of scores, {n} {kind}: coverage", coverage, "", least=LEAST)
             for name, coverage in spread_coverage(n, draw, draws, rng).items():
-                # A standard deviation of scores with a long tail is known to fall short.
-                target = None if name == "sd" and kind == "skewed" else LEAST
-                yield Result(f"difference of {name}, {n} {kind}: coverage", coverage, "", least=target)
+                if not math.isnan(coverage):
+                    yield Result(f"difference of {name}, {n} {kind}: coverage", coverage, "", least=LEAST)
             for k, coverage in win_coverage(n, draw, draws, rng).items():
-                target = None if kind == "skewed" and k > n / 8 else LEAST
-                yield Result(f"best of {k}, {n} {kind}: coverage", coverage, "", least=target)
+                yield Result(f"best of {k}, {n} {kind}: coverage", coverage, "", least=LEAST)
             for k, coverage in tunability_coverage(n, draw, draws, rng).items():
                 yield Result(f"gain of {k} trials, {n} {kind}: coverage", coverage, "", least=LEAST)
         for share in (0.0, 0.2, 0.8, 1.0):

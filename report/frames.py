@@ -44,7 +44,7 @@ from robustness.study.arms import compared_arms, is_paired
 from robustness.study.registration import REGISTRATION_NOTE, Entry
 from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
-from robustness.trial import SEARCH_BLOCK, TrialKey
+from robustness.trial import DEFAULT_CONFIGURATION, SEARCH_BLOCK, TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
 TASK_BLOCK = 10_000
@@ -94,6 +94,8 @@ class StudyFrames:
     """The registrations of the study before anything ran, oldest first."""
     contradictions: Sequence[TrialKey] = ()
     """Trials whose result does not follow from their epochs (`robustness.store.consistency`)."""
+    default: StudyFrames | None = None
+    """The trials of the study's default configuration, which none of the other frames has; None without one."""
 
     @cached_property
     def arms(self) -> list[str]:
@@ -210,6 +212,17 @@ def load_frames(study: StudyStore) -> StudyFrames:
     stored = study.trials()
     epochs = study.epochs()
     found = contradictions(stored, epochs, document)
+    default = stored["stage"] == "default"
+    drawn = _frames(study, document, stored[~default], epochs[epochs["configuration"] != DEFAULT_CONFIGURATION], found)
+    if not default.any():
+        return drawn
+    return replace(drawn, default=_default_frames(drawn, stored[default], epochs))
+
+
+def _frames(
+    study: StudyStore, document: Stored, stored: pd.DataFrame, epochs: pd.DataFrame, found: Sequence[TrialKey]
+) -> StudyFrames:
+    """The frames of these trials, which `found` has the contradictions of."""
     places = {str(task["label"]): place for place, task in enumerate(document.get("tasks") or ())}
     stored, epochs = _beside_each_other(stored, places), _beside_each_other(epochs, places).drop(columns="task")
     arms = [str(arm["label"]) for arm in document["arms"]]
@@ -239,6 +252,23 @@ def with_outcomes(frames: StudyFrames, outcomes: Stored) -> StudyFrames:
     # The stored metric of a trial is that of its study's own judgement.
     stored = frames.trials.assign(metric=np.nan)
     return replace(other, trials=_sorted(_summarised(stored, other), frames.arms, []))
+
+
+def _default_frames(drawn: StudyFrames, stored: pd.DataFrame, epochs: pd.DataFrame) -> StudyFrames:
+    """The frames of the study with the trials of its default in place of those of the draws."""
+    places = {str(task["label"]): place for place, task in enumerate(drawn.document.get("tasks") or ())}
+    own = epochs[epochs["configuration"] == DEFAULT_CONFIGURATION]
+    names = [str(name) for name in stored.columns[4 : stored.columns.get_loc("status")]]
+    stored = _beside_each_other(stored, places)
+    configurations = _drawn(stored, _in_space_order(names, drawn.document.get("space")), drawn.document)
+    frames = replace(
+        drawn,
+        trials=pd.DataFrame(),
+        epochs=_sorted(_beside_each_other(own, places).drop(columns="task"), drawn.arms, ["epoch"]),
+        configurations=configurations,
+        curves=pd.DataFrame(),
+    )
+    return replace(frames, trials=_sorted(_summarised(stored, frames), drawn.arms, []))
 
 
 def own_column(arm: str, name: str) -> str:

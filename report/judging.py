@@ -37,11 +37,14 @@ from robustness.trial import COUNTED
 OUTCOMES: tuple[JudgedOutcome, JudgedOutcome] = ("learned_nothing", "good")
 
 
-def judge_trials(frames: StudyFrames, judges: Mapping[str, Judge]) -> pd.DataFrame:
-    """The frame of trials with the columns of this module's table."""
+def judge_trials(frames: StudyFrames, judges: Mapping[str, Judge], worst: float | None = None) -> pd.DataFrame:
+    """The frame of trials with the columns of this module's table.
+
+    A trial without a score gets `worst`, by default that of these trials.
+    """
     trials = frames.trials.copy()
     counted = pd.Series(counts(trials["status"], trials["best"], trials["measured"]), index=trials.index)
-    worst = worst_score(frames)
+    worst = worst_score(frames) if worst is None else worst
     trials["counted"] = counted
     for summary in SUMMARIES:
         scores = own_scores(trials, summary)

@@ -20,6 +20,7 @@ from report.analysis import Analysis, analyse
 from report.document import Gallery, Numbers, Slider
 from report.drawing.style import drawing
 from report.drawing.svg import quiet, to_svg
+from report.drawing.widths import Width, fit_to
 from report.exports import results_csv
 from report.frames import StudyFrames
 from report.judging import OUTCOMES
@@ -68,8 +69,13 @@ def write_report(study: StudyStore | StudyFrames | Analysis, path: Path | str, f
     return path
 
 
-def write_figures(study: StudyStore | StudyFrames | Analysis, folder: Path | str, force: bool = False) -> list[Path]:
-    """Write every picture of a study into a folder, as SVG and as PDF; returns the files. Replaces as a report does."""
+def write_figures(
+    study: StudyStore | StudyFrames | Analysis, folder: Path | str, force: bool = False, width: Width | None = None
+) -> list[Path]:
+    """Write every picture of a study into a folder, as SVG and as PDF; returns the files. Replaces as a report does.
+
+    They are as large as in the report, or fit a paper's `column` or `page`.
+    """
     analysis = _analysed(study)
     place = Path(folder)
     written = []
@@ -77,6 +83,8 @@ def write_figures(study: StudyStore | StudyFrames | Analysis, folder: Path | str
         for section in make_sections(analysis):
             for picture in section.pictures:
                 figure = picture.draw()
+                if width is not None:
+                    fit_to(figure, width)
                 svg, pdf = place / f"{picture.name}.svg", place / f"{picture.name}.pdf"
                 content = to_svg(figure, picture.name, picture.title, picture.description, in_page=False)
                 with writing(svg, force, encoding="utf-8", newline="\n") as file:

@@ -20,8 +20,9 @@ Status: TypeAlias = Literal[
 ]
 """`planned` and `running` trials are still to do; the others have ended and are rerun only on request."""
 
-Stage: TypeAlias = Literal["sweep", "search", "final"]
-"""What a trial belongs to: a sweep, the search of an optimised study, or the final models of its best runs."""
+Stage: TypeAlias = Literal["sweep", "default", "search", "final"]
+"""What a trial belongs to: a sweep, the default configuration that a sweep names beside its draws, the search of an
+optimised study, or the final models of its best runs."""
 
 Purpose: TypeAlias = Literal[
     "initialisation",
@@ -51,6 +52,9 @@ SEARCH_BLOCK = 1_000_000
 Random streams are keyed by the number of the configuration, so every search has its own, and the first search is the
 same whether or not others follow."""
 
+DEFAULT_CONFIGURATION = SEARCH_BLOCK - 1
+"""The number of a sweep's default configuration, above that of any draw, so that further draws leave it as it is."""
+
 
 class TrialKey(NamedTuple):
     """Identifies a trial within its study; printed as `3/radial` or, for a later replicate, `3/radial/1`.
@@ -68,6 +72,11 @@ class TrialKey(NamedTuple):
     def search(self) -> int:
         """The search, from 0, of a trial of an optimised study."""
         return self.configuration // SEARCH_BLOCK
+
+    @property
+    def of_default(self) -> bool:
+        """Whether it is a trial of a sweep's default configuration, which is no draw from the space."""
+        return self.configuration == DEFAULT_CONFIGURATION
 
     def __str__(self) -> str:
         replicate, task = f"/{self.replicate}" if self.replicate else "", f"@{self.task}" if self.task else ""

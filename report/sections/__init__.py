@@ -38,6 +38,7 @@ from report.sections import (
     equivalence,
     finals,
     gradient_noise,
+    initial_noise,
     interactions,
     learning_rule,
     left_out,
@@ -60,6 +61,7 @@ from report.sections import (
     thresholds,
     thumbnails,
     timeline,
+    tunability,
     variance,
     weighted,
     winners,
@@ -95,10 +97,12 @@ SECTIONS: tuple[Topic, ...] = (
     Topic(Group.FRACTIONS, equivalence.sections, "equivalence", equivalence.results),
     Topic(Group.FRACTIONS, secondary.sections, "secondary", secondary.results),
     Topic(Group.FRACTIONS, interactions.sections, "interactions", interactions.results),
+    Topic(Group.FRACTIONS, initial_noise.sections, "initial_noise", initial_noise.results),
     Topic(Group.FRACTIONS, reference.sections, "reference", reference.results),
     Topic(Group.FRACTIONS, profiles.sections, "profiles", profiles.results),
     Topic(Group.FRACTIONS, pairs.sections, "scores", pairs.results),
     Topic(Group.FRACTIONS, spread.sections, "spread", spread.results),
+    Topic(Group.FRACTIONS, tunability.sections, "tunability", tunability.results),
     Topic(Group.FRACTIONS, budget.sections, "budget", budget.results),
     Topic(Group.FRACTIONS, best_of.sections, "best_of", best_of.results),
     Topic(Group.FRACTIONS, sensitivity.sections, "sensitivity", sensitivity.results),
@@ -113,7 +117,7 @@ SECTIONS: tuple[Topic, ...] = (
 )
 """In their order on the page; studies speak in the same order."""
 
-FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread")
+FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread", "tunability", "initial_noise")
 """Results whose intervals and bands hold only for a number of configurations that was settled beforehand."""
 
 

@@ -11,11 +11,12 @@ import numpy as np
 
 from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
+from report.drawing.axes import plain_numbers, powers_of_two
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.records.estimates import Ends
 from report.words import bracketed, exact_percent, text
-from robustness.statistics.best_of import Win, crossing, equal_hours, wins
+from robustness.statistics.best_of import MOST_SHARE, Win, crossing, equal_hours, wins
 from robustness.statistics.budget import REACHED, budget_sizes, trials_needed
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 MOST = 40
-"""Budgets shown; every n up to a quarter of the configurations where there are no more."""
+"""Budgets shown; every n up to a tenth of the configurations where there are no more."""
 
 
 class WinAt(Ends):
@@ -96,8 +97,8 @@ def _compared(study: JudgedStudy, arms: tuple[str, str], cost: dict[str, HoursTo
     if not len(pairs):
         return None
     first, second = frames.goal.oriented(pairs).T
-    quarter = len(pairs) // 4
-    sizes = sorted({*(range(1, quarter + 1) if quarter <= MOST else ()), *budget_sizes(len(pairs), MOST)})
+    with_interval = int(len(pairs) * MOST_SHARE)
+    sizes = sorted({*(range(1, with_interval + 1) if with_interval <= MOST else ()), *budget_sizes(len(pairs), MOST)})
     found = wins(first, second, [(n, n) for n in sizes])
     crossed = crossing(found)
     costs = [cost[arm]["trial"] for arm in arms]
@@ -143,7 +144,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         "best-of",
         "Chance of the better best score by number of trials",
         "A line for each comparison: the probability that the first arm's best of n trials is better than the "
-        "second's, with 95 % intervals up to a quarter of the configurations.",
+        "second's, with 95 % intervals up to a tenth of the configurations.",
         partial(_draw, found["comparisons"]),
     )
     rows, clauses = [], []
@@ -169,7 +170,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             + (f", {exact_percent(end['probability'])} for {end['first']}" if end["first"] > 1 else "")
         )
     notes = (
-        "Each arm tunes on its own random configurations. There is no interval beyond a quarter of the configurations: "
+        "Each arm tunes on its own random configurations. There is no interval beyond a tenth of the configurations: "
         "resamples have no better ones than the sample.",
         *(
             f"{text(arm, 60)}: {cost['trial']:.3g} h a trial"
@@ -195,6 +196,8 @@ def _draw(comparisons: list[BestOfResult]) -> Figure:
         axes.fill_between([win["first"] for win in known], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
     axes.axhline(50, color=INK, linewidth=0.8)
     axes.set_xscale("log")
+    powers_of_two(axes.xaxis)
+    plain_numbers(axes.xaxis)
     axes.set_ylim(0, 100)
     axes.set_xlabel("trials of each arm")
     axes.set_ylabel("% chance that the first is better")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from report.comparison import by_configuration, has_outcome, side_by_side
 from report.document import Numbers, Picture, Section
+from report.drawing.axes import plain_numbers
 from report.drawing.style import panel
 from report.judged_study import JudgedStudy
 from report.records.estimates import Difference, Ends, JudgedOutcome
@@ -284,6 +285,7 @@ def _draw(analysis: Analysis, arms: list[str], name: str) -> Figure:
         axes.plot(middle.index, middle, color=colour, label=text(arm, 24))
     if is_number and numeric.min() > 0 and numeric.max() / numeric.min() >= 10:
         axes.set_xscale("log")
+        plain_numbers(axes.xaxis)
     elif not is_number:
         axes.set_xticks(range(len(kinds)), [text(kind, 16) for kind in kinds])
     axes.set_xlabel(text(name, 40))

@@ -17,6 +17,7 @@ from report.sections.dynamics import TurnsResults
 from report.sections.equivalence import EquivalenceResults
 from report.sections.finals.entries import FinalsResults
 from report.sections.gradient_noise import GradientNoiseResults
+from report.sections.initial_noise import InitialNoiseResults
 from report.sections.interactions import InteractionsResult
 from report.sections.learning_rule import LearningRuleResults
 from report.sections.left_out import LeftOutResults
@@ -34,6 +35,7 @@ from report.sections.soap_bubble import SoapBubbleResults
 from report.sections.spread import SpreadResults
 from report.sections.tasks import TaskResults
 from report.sections.thresholds import ThresholdResults
+from report.sections.tunability import TunabilityResults
 from report.sections.variance import VarianceShares
 from report.sections.weighted import WeightedResults
 from robustness.goal import GoalName
@@ -94,7 +96,9 @@ class Results(Head):
     equivalence: EquivalenceResults | None
     secondary: list[SecondaryResults] | None
     interactions: list[InteractionsResult] | None
+    initial_noise: InitialNoiseResults | None
     spread: SpreadResults
+    tunability: TunabilityResults | None
     budget: BudgetResults
     best_of: BestOfResults | None
     sensitivity: SensitivityResults

@@ -55,6 +55,11 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--figures", metavar="DIR", help="also write each figure to this folder, as SVG and PDF")
     parser.add_argument(
+        "--width",
+        choices=("column", "page"),
+        help="size of the figures for a paper: 3.3 inches wide (column) or 6.9 (page), with type of at least 7 pt",
+    )
+    parser.add_argument(
         "--force", action="store_true", help="replace files even if robustness did not write them as output"
     )
     _add_quiet(parser, "do not print the path of the report")

@@ -110,9 +110,12 @@ def _print_counts(study: Study, plan: Plan) -> None:
         counts = ", ".join(f"{printable(level)} {levels.count(level)}" for level in study.space.options.levels(name))
         print(f"strata: {name}: {counts}")
     print(
-        f"trials: {len(plan.trials):,} = {len(plan.configurations):,} configurations x {len(study.arms)} arms"
+        f"trials: {len(plan.drawn):,} = {len(plan.configurations):,} configurations x {len(study.arms)} arms"
         f"{replicates} ({arms})"
     )
+    if study.default is not None:
+        values = ", ".join(f"{name} {value_text(value)}" for name, value in study.default.items())
+        print(printable(f"default: {len(plan.trials) - len(plan.drawn):,} more trials: {values}"))
     if plan.tasks:
         print(printable(f"tasks: {', '.join(plan.tasks)}"))
     if plan.winners:

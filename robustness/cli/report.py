@@ -24,6 +24,8 @@ from robustness.study.yaml_reader import read_file
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report, and the figures if asked for."""
+    if arguments.width is not None and not arguments.figures:
+        raise StudyFileError("--width: is the width of the figures of --figures DIR")
     with open_store(arguments.store, create=False) as store:
         frames = load_frames(_find(store, arguments.study))
     _warn(frames)
@@ -37,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             print(printable(path))
     if arguments.figures:
-        write_figures(study, Path(arguments.figures), arguments.force)
+        write_figures(study, Path(arguments.figures), arguments.force, arguments.width)
     return DONE
 
 

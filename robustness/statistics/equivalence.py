@@ -5,7 +5,9 @@ A difference d is equivalent to zero within a margin m if both one-sided tests r
     d <= -m   against   d > -m,        d >= m   against   d < m,
 
 which holds exactly if the 90 % interval of d lies strictly within (-m, m). The p-value is the larger of the two. For
-paired fractions the tests are Tango's scores at -m and m (`score_test`), for means those of `means` at -m and m.
+paired fractions the tests are Tango's scores at -m and m (`score_test`), for means those of `means` at -m and m. Where
+all discordant pairs are to one side, the score's p-value is too small; there b - c is Binomial(n, m) at the edge, and
+the larger of P(Binomial(n, m) <= b - c) and the score's p-value counts.
 Non-inferiority is one of the two alone: the first arm is not worse than the second by as much as m.
 
 The verdict has three values. A difference that is significant *and* shown to be smaller than the margin counts as
@@ -67,7 +69,7 @@ def counts_equivalence(only_first: float, only_second: float, pairs: float, marg
     """The same from the counts of a table, which need not be integers."""
     _check(margin)
     counts = (only_first, only_second, pairs)
-    above, below = score_p(*counts, -margin, "greater"), score_p(*counts, margin, "less")
+    above, below = _one_sided(*counts, margin)
     return Equivalence(margin, _within(score_interval(*counts, INSIDE), margin, above, below), above, below)
 
 
@@ -160,11 +162,20 @@ def _least(m: int, pairs: int, margin: float, level: float) -> int:
 
 
 def _shows(only_first: int, only_second: int, pairs: int, margin: float, level: float) -> bool:
-    worst = max(
-        score_p(only_first, only_second, pairs, -margin, "greater"),
-        score_p(only_first, only_second, pairs, margin, "less"),
+    return max(_one_sided(only_first, only_second, pairs, margin)) < level
+
+
+def _one_sided(only_first: float, only_second: float, pairs: float, margin: float) -> tuple[float, float]:
+    """The p-values against d > -margin and d < margin: the score's, or the exact one if that is larger.
+
+    The exact one is of the case that all discordant pairs are to one side, whose number is Binomial(n, margin).
+    """
+    counts, difference = (only_first, only_second, pairs), only_first - only_second
+    exact = [float(binomial.cdf(sign * difference, pairs, margin)) for sign in (-1, 1)]
+    return (
+        max(score_p(*counts, -margin, "greater"), exact[0]),
+        max(score_p(*counts, margin, "less"), exact[1]),
     )
-    return worst < level
 
 
 def _within(interval: Interval, margin: float, above: float, below: float) -> Interval:

@@ -74,8 +74,8 @@ def mean_test(values: ArrayLike, level: float = LEVEL) -> MeanTest:
     statistic = min(abs(t), abs(_transformed(t, skewness, n)))
     p_value = min(1.0, 2 * float(stdtr(n - 1, -statistic)))
     limit = float(stdtrit(n - 1, (1 + level) / 2))
-    highest = max(limit, _inverse(limit, skewness, n))
-    lowest = min(-limit, _inverse(-limit, skewness, n))
+    highest = max(limit, hall_inverse(limit, skewness, n))
+    lowest = min(-limit, hall_inverse(-limit, skewness, n))
     interval = Interval(mean - highest * error, mean - lowest * error, METHOD)
     return MeanTest(agreeing(interval, mean, p_value, level), p_value)
 
@@ -100,7 +100,7 @@ def _transformed(t: float, skewness: float, n: int) -> float:
     return t + a * t * t / 3 + a * a * t**3 / 27 + a / 6
 
 
-def _inverse(g: float, skewness: float, n: int) -> float:
+def hall_inverse(g: float, skewness: float, n: int) -> float:
     """The T with G(T) = g: G(T) = ((1 + a T / 3)^3 - 1) / a + a / 6 for a = skewness / sqrt(n)."""
     a = skewness / math.sqrt(n)
     if abs(a) < 1e-9:

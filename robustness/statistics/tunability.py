@@ -1,49 +1,95 @@
 """Tunability: what tuning gains over a default configuration (Probst, Boulesteix and Bischl 2019).
 
-The gain of n random trials is the expected best score among them (`budget`) less the score of the default, each trained
-once or, with replicates, as a mean over them. Its interval is a jackknife over configurations with the default
-held fixed, up to n = N / 4; the gain of the best of all N has none, since resamples have no better one.
+The gain of n random trials is the expected best score among them (`budget`) less the mean score d of the default over
+its r replicates. With s_J the jackknife error of the expected best over configurations (`jackknife`) and s_d^2 / r the
+squared error of d, which a single replicate leaves unknown and which then counts as 0, its interval is
+
+    gain -+ t sqrt(s_J^2 + s_d^2 / r),
+
+t from Student's distribution with Satterthwaite's degrees of freedom of the sum, widened for skewness as a mean's
+(`means`), with the skewness of the jackknife's pseudo-values. It exists up to n = N / 10, as that of `best_of`: the
+gain of the best of all N has none, since resamples have no better one. The difference of two arms' gains has the same
+interval, with the jackknife of the difference of both arms on the same configurations, and the replicates of their
+defaults in pairs.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
-from robustness.statistics.best_of import BEYOND, FEW
+from robustness.statistics.best_of import BEYOND, FEW, MOST_SHARE
 from robustness.statistics.budget import expected_best
-from robustness.statistics.jackknife import jackknife_interval
-from robustness.statistics.proportions import Interval
+from robustness.statistics.jackknife import satterthwaite
+from robustness.statistics.means import hall_inverse
+from robustness.statistics.proportions import LEVEL, Interval
+
+Floats: TypeAlias = NDArray[np.float64]
+FIXED = "jackknife, the default held fixed"
+BOTH = "jackknife and the default's replicates"
 
 
 @dataclass(frozen=True)
 class Tunability:
-    """The gain of the best of `trials` random trials over the default."""
+    """The gain of the best of `trials` random trials over the default, or the difference of two arms' gains."""
 
     trials: int
     gain: float
     interval: Interval
 
 
-def tunability(scores: ArrayLike, default: float, sizes: list[int]) -> list[Tunability]:
-    """The gain over the default's score for each number of trials, from the scores [configurations]."""
-    values: NDArray[np.float64] = np.asarray(scores, dtype=float)
-    expected = expected_best(values, sizes)
+def tunability(scores: ArrayLike, default: ArrayLike, sizes: list[int]) -> list[Tunability]:
+    """The gain for each number of trials, from the scores [N] and those of the default [replicates]."""
+    values: Floats = np.asarray(scores, dtype=float)
+    return _gains([values], np.atleast_1d(np.asarray(default, dtype=float)), sizes)
+
+
+def tunability_difference(
+    first: ArrayLike, second: ArrayLike, defaults: ArrayLike, sizes: list[int]
+) -> list[Tunability]:
+    """The gain of the first arm less that of the second, from scores [N] each and those of the default [r, 2]."""
+    pairs: Floats = np.asarray(defaults, dtype=float)
+    arms: list[Floats] = [np.asarray(each, dtype=float) for each in (first, second)]
+    return _gains(arms, pairs[:, 0] - pairs[:, 1], sizes)
+
+
+def _gains(arms: list[Floats], default: Floats, sizes: list[int]) -> list[Tunability]:
+    """The expected best of the first arm, less that of the second if there is one, less the default [r]."""
+    signs = (1.0, -1.0)
+    n = len(arms[0])
+    expected = sum(sign * expected_best(arm, sizes) for sign, arm in zip(signs, arms, strict=False))
     found = []
     for place, size in enumerate(sizes):
-        gain = float(expected[place]) - default
-        interval: Interval | None = Interval.none(f"fewer than {FEW} configurations")
-        if len(values) >= FEW:
-            interval = Interval.none(BEYOND)
-            if size <= len(values) / 4:
-                without = expected_without_each(values, size) - default
-                interval = jackknife_interval(gain, without, "identity")
-        found.append(Tunability(size, gain, Interval.none("all scores are equal") if interval is None else interval))
+        gain = float(np.asarray(expected)[place]) - float(default.mean())
+        interval = Interval.none(f"fewer than {FEW} configurations" if n < FEW else BEYOND)
+        if n >= FEW and size <= max(1.0, n * MOST_SHARE):
+            without = sum(sign * expected_without_each(arm, size) for sign, arm in zip(signs, arms, strict=False))
+            interval = _interval(gain, np.asarray(without), default)
+        found.append(Tunability(size, gain, interval))
     return found
 
 
-def expected_without_each(values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _interval(gain: float, without: Floats, default: Floats) -> Interval:
+    n, r = len(without), len(default)
+    influence = without - without.mean()
+    tuned = (n - 1) / n * float((influence**2).sum())
+    if tuned <= 1e-24 * max(1.0, gain**2):
+        return Interval.none("all scores are equal")
+    fixed = float(default.var(ddof=1)) / r if r > 1 else 0.0
+    freedom = (tuned + fixed) ** 2 / (tuned**2 / satterthwaite(influence) + (fixed**2 / (r - 1) if r > 1 else 0.0))
+    limit, error = float(stdtrit(freedom, (1 + LEVEL) / 2)), math.sqrt(tuned + fixed)
+    # The pseudo-values of the jackknife are n T - (n - 1) T_(i): their skewness is that of -influence.
+    skewness = -float((influence**3).mean()) / float(influence.std(ddof=1)) ** 3
+    high, low = (hall_inverse(sign * limit, skewness, n) for sign in (1.0, -1.0))
+    ends = gain - max(limit, high) * error, gain - min(-limit, low) * error
+    return Interval(*ends, BOTH if r > 1 else FIXED)
+
+
+def expected_without_each(values: Floats, size: int) -> Floats:
     """The expected best of `size` without each of the values [N] in turn, which must be more than `size`."""
     return np.array([expected_best(np.delete(values, place), [size])[0] for place in range(len(values))])

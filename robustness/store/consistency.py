@@ -35,7 +35,7 @@ def _metrics_follow(trials: pd.DataFrame, epochs: pd.DataFrame, document: Mappin
     """Whether the metric of each trial [n] is that of the epoch which judges it; True if it has not finished."""
     outcomes, search = document["outcomes"], document.get("search") or {}
     objective = OBJECTIVES.get(str(search.get("objective")), str(outcomes["metric"]))
-    swept = (trials["stage"] == "sweep").to_numpy()
+    swept = trials["stage"].isin(["sweep", "default"]).to_numpy()
     goal = goal_in(document)
     stages = (
         (swept, str(outcomes["metric"]), str(outcomes["epoch"]), goal),

@@ -111,7 +111,7 @@ trials = Table(
     Column("replicate", Integer, nullable=False),
     Column("task", String(200), nullable=False, server_default="", doc="label; empty in a study with a single task"),
     Column("position", Integer, nullable=False, doc="in the plan's running order"),
-    Column("stage", String(20), nullable=False, server_default="sweep", doc="`sweep`, `search` or `final`"),
+    Column("stage", String(20), nullable=False, server_default="sweep", doc="`sweep`, `default`, `search` or `final`"),
     Column("own", JSON(none_as_null=True), doc="hyperparameters from the arm's own space, beside the configuration's"),
     Column("own_checksum", String(16), doc="of these"),
     Column("run", Integer, doc="run of the arm's search, from 0: its own, or the one behind a final model"),

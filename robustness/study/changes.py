@@ -43,8 +43,8 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
     The choice of final models may change, because each is stored under the number of the run that it comes from, but
     the number of searches may only grow: none of them may be left out once its result is known. The winners' number of
-    replicates may grow, and `winners.fewer` may change. Replicates cannot be added to a study with `stop`: they would
-    change evidence that has already been looked at.
+    replicates may grow, and `winners.fewer` may change. A default may be added, not changed. Replicates cannot be added
+    to a study with `stop`: they would change evidence that has already been looked at.
     """
     before, after = _deciding(old), _deciding(new)
     fewer, more = ((document.pop("finals", None) or {}).get("searches", 1) for document in (before, after))
@@ -61,6 +61,9 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
         before["search"], after["search"] = dict(before["search"]), dict(after["search"])
         if after["search"].pop("runs") < before["search"].pop("runs"):
             return False
+    default_before, default_after = before.pop("default", None), after.pop("default", None)
+    if default_before is not None and default_after != default_before:
+        return False
     arms_before, arms_after = before.pop("arms", {}), after.pop("arms", {})
     if any(arms_after.get(label) != arm for label, arm in arms_before.items()):
         return False

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 from robustness.errors import StudyFileError, shown, unknown_name
 from robustness.metrics import OBJECTIVES
 from robustness.plugins import find_trainable
+from robustness.space.membership import configuration_in
 from robustness.space.options import Constant, Range
 from robustness.study.arms import check_label
 from robustness.study.study import Study
@@ -26,6 +29,7 @@ def check_study(study: Study, check_data: bool) -> Study:
     _check_stop(study)
     _check_contrasts(study)
     _check_vary(study)
+    study = _with_default(study)
     trainable = find_trainable(study.trainable)
     if study.outcomes.records_start and not (trainable.untrained and trainable.records_start):
         raise StudyFileError(
@@ -127,6 +131,25 @@ def _check_vary(study: Study) -> None:
             raise StudyFileError(f"sampling.vary: cannot be combined with `{key}`")
     if study.tasks:
         raise StudyFileError("sampling.vary: cannot be combined with `tasks`; vary streams in a study of one task")
+
+
+def _with_default(study: Study) -> Study:
+    """Return the study with the constants of the space filled into its default; raises if that is not in the space."""
+    if study.default is None:
+        return study
+    if study.search is not None:
+        raise StudyFileError("default: is only for sweeps; a search starts from `warm_start`")
+    named = dict(study.default)
+    known: set[str] = set()
+    full: dict[str, Any] = {}
+    for arm in study.arms:
+        space = study.space_of(arm.label)
+        known |= space.options.names()
+        full |= configuration_in(space, {name: named[name] for name in named if name in space.options.names()})
+    for name in named:
+        if name not in known:
+            raise StudyFileError(f"default.{name}: {unknown_name('hyperparameter', name, known)}")
+    return replace(study, default=full)
 
 
 def _check_device(study: Study) -> None:

@@ -122,6 +122,7 @@ def _study_of(file: StudyFile, source: str, folder: Path | None) -> Study:
         folder=folder,
         compare_with=file.compare_with,
         contrasts=file.contrasts,
+        default=file.default,
         tasks=read_tasks(file.tasks or ()),
     )
 

@@ -491,6 +491,10 @@ class StudyFile(Section):
     space: str | dict[str, Any] | None = None
     """The search space that all arms share: the name of a bundled space, a path ending in .yaml, or the space itself.
     Without it, every arm has its own, and arms are compared without pairs."""
+    default: dict[str, Any] | None = None
+    """The configuration that one would use without tuning, such as `{optimizer: sgd, learning_rate: 0.01}`: a value
+    for every hyperparameter of the space. Each arm is trained with it beside the drawn configurations, among which it
+    does not count, and the report says what tuning gains over it. May be added later."""
     sampling: Sampling
     training: dict[str, Any] | None = None
     """How a trial is trained: `{epochs: 12, ...}`."""

@@ -51,6 +51,8 @@ class Study:
     """Weights of the arms in each contrast, by its name."""
     compare_with: str | None = None
     """The arm that every other arm is compared with; None compares all pairs."""
+    default: Mapping[str, Any] | None = None
+    """The configuration that one would use without tuning; None if the study names none."""
     tasks: tuple[Task, ...] = ()
     """Empty in a study with a single `task`."""
 
@@ -154,6 +156,8 @@ class Study:
             document["compare_with"] = self.compare_with
         if self.winners is not None:
             document["winners"] = self.winners.model_dump(mode="json")
+        if self.default is not None:
+            document["default"] = _plain(self.default)
         if self.contrasts:
             document["contrasts"] = {name: dict(weights) for name, weights in self.contrasts.items()}
         return document

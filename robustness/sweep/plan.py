@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,11 @@ from robustness.errors import SearchSpaceError, StudyFileError
 from robustness.guards.limits import check
 from robustness.space.own_spaces import draw_own, draw_shared
 from robustness.space.space import Configuration
+from robustness.study.arms import Arm
 from robustness.study.study import Study
+from robustness.study.tasks import Task
 from robustness.sweep.winners import count_further
-from robustness.trial import Trial, TrialKey
+from robustness.trial import DEFAULT_CONFIGURATION, Stage, Trial, TrialKey
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Plan:
     """Numbered by position, from 0; extending a study keeps the existing ones."""
     trials: tuple[Trial, ...]
     """In running order: paired trials together, and each configuration once, on every task, before the next replicate;
-    in a study with `stop`, all replicates of a configuration before the next one."""
+    in a study with `stop`, all replicates of a configuration before the next one. Those of the default come first."""
     space: int | None
     """The number of configurations in the space; None if it is continuous."""
     allowed: int | None
@@ -63,6 +65,11 @@ class Plan:
         return {arm: [draws[number] for number in sorted(draws)] for arm, draws in drawn.items()}
 
     @cached_property
+    def drawn(self) -> tuple[Trial, ...]:
+        """The trials of drawn configurations: all but those of the study's default."""
+        return tuple(trial for trial in self.trials if trial.stage == "sweep")
+
+    @cached_property
     def _by_key(self) -> dict[TrialKey, Trial]:
         return {trial.key: trial for trial in self.trials}
 
@@ -74,6 +81,7 @@ class Plan:
             "allowed": self.allowed,
             "configurations": len(self.configurations),
             "trials": len(self.trials),
+            **({"default": len(self.trials) - len(self.drawn)} if len(self.trials) > len(self.drawn) else {}),
             **({"winners": self.winners} if self.winners else {}),
             "arms": list(dict.fromkeys(trial.arm for trial in self.trials)),
             **({"tasks": self.tasks} if self.tasks else {}),
@@ -100,32 +108,16 @@ def make_plan(study: Study) -> Plan:
         space, allowed = study.space.size(), study.space.allowed()
     except SearchSpaceError as error:
         raise SearchSpaceError(f"study {study.name!r}: {error}") from None
-    trials = tuple(
-        Trial(
-            study=study.name,
-            seed=sampling.seed,
-            configuration=number,
-            arm=arm.label,
-            replicate=replicate,
-            hyperparameters={**configuration, **own[arm.label][number]} if arm.label in own else configuration,
-            method=arm.method,
-            method_options=arm.options,
-            task=task.options,
-            model=study.model_of(arm.label),
-            training=study.training_of(arm.label),
-            metric=study.outcomes.metric,
-            trainable=study.trainable,
-            records_start=study.outcomes.records_start,
-            goal=study.outcomes.goal,
-            task_label=task.label,
-            varied=sampling.varied(replicate),
-            own=tuple(own[arm.label][number]) if arm.label in own else (),
-        )
-        for number, configuration, replicate in _order(configurations, sampling.trials, study.stop is not None)
+    order = _order(configurations, sampling.trials, study.stop is not None)
+    drawn = (
+        _trial(study, arm, task, number, replicate, configuration, own[arm.label][number] if arm.label in own else {})
+        for number, configuration, replicate in order
         for task in study.each_task
         for arm in study.arms
         if arm.label not in own or number < len(own[arm.label])
     )
+    # The default first: a sweep that stops on its evidence has it.
+    trials = (*_default_trials(study), *drawn)
     terms = study.winners
     return Plan(
         study.name,
@@ -136,6 +128,54 @@ def make_plan(study: Study) -> Plan:
         replicates=max(sampling.trials, 0 if terms is None else terms.replicates),
         winners=0 if terms is None else count_further(terms, len(study.arms), configurations),
     )
+
+
+def _trial(
+    study: Study,
+    arm: Arm,
+    task: Task,
+    number: int,
+    replicate: int,
+    shared: Mapping[str, Any],
+    own: Mapping[str, Any],
+    stage: Stage = "sweep",
+) -> Trial:
+    """One trial of a configuration, whose part from the arm's own space is `own`."""
+    return Trial(
+        study=study.name,
+        seed=study.seed,
+        configuration=number,
+        arm=arm.label,
+        replicate=replicate,
+        hyperparameters={**shared, **own},
+        method=arm.method,
+        method_options=arm.options,
+        task=task.options,
+        model=study.model_of(arm.label),
+        training=study.training_of(arm.label),
+        metric=study.outcomes.metric,
+        trainable=study.trainable,
+        stage=stage,
+        records_start=study.outcomes.records_start,
+        goal=study.outcomes.goal,
+        task_label=task.label,
+        varied=study.sampling.varied(replicate),
+        own=tuple(own),
+    )
+
+
+def _default_trials(study: Study) -> Iterator[Trial]:
+    """The trials of the study's default, in each of its replicates and on each task; none if it names none."""
+    default = study.default
+    if default is None:
+        return
+    for replicate in range(study.sampling.trials):
+        for task in study.each_task:
+            for arm in study.arms:
+                names = set() if arm.space is None else arm.space.options.names()
+                own = {name: default[name] for name in default if name in names}
+                shared = {name: default[name] for name in default if name in study.space.options.names()}
+                yield _trial(study, arm, task, DEFAULT_CONFIGURATION, replicate, shared, own, "default")
 
 
 def _draw(study: Study) -> tuple[list[Configuration], dict[str, list[Configuration]]]:

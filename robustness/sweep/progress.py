@@ -174,7 +174,7 @@ class SweepProgress(Progress):
 
     def pairs(self) -> tuple[int, int]:
         """How many pairs have ended, and how many are planned."""
-        planned = {key: status for key, status in self.states.items() if not self._of_winner(key)}
+        planned = {key: status for key, status in self.states.items() if self._drawn(key)}
         unfinished = {key._replace(arm="") for key, status in planned.items() if status not in ENDED}
         every = {key._replace(arm="") for key in planned}
         return len(every) - len(unfinished), len(every)
@@ -186,10 +186,18 @@ class SweepProgress(Progress):
         possible = any(status not in ENDED or status in COUNTED for status in self.states.values())
         return sum(status in ENDED for status in further), len(further) or (self.winners or 0) * possible
 
+    def default_trials(self) -> tuple[int, int]:
+        """How many trials of the default configuration have ended, and how many are planned."""
+        own = [status for key, status in self.states.items() if key.of_default]
+        return sum(status in ENDED for status in own), len(own)
+
     def tallies(self) -> dict[str, tuple[int, int]]:
-        if self.winners is None:
-            return {"pairs": self.pairs()}
-        return {"pairs": self.pairs(), "winners' trials": self.winners_trials()}
+        counts = {"pairs": self.pairs()}
+        if self.default_trials()[1]:
+            counts["trials of the default"] = self.default_trials()
+        if self.winners is not None:
+            counts["winners' trials"] = self.winners_trials()
+        return counts
 
     def epochs_left(self) -> Mapping[str | None, int]:
         left: Counter[str | None] = Counter()
@@ -205,11 +213,15 @@ class SweepProgress(Progress):
         """Whether it is a further trial of a winner: the plan of a study with winners has one replicate only."""
         return self.winners is not None and key.replicate > 0
 
+    def _drawn(self, key: TrialKey) -> bool:
+        """Whether it counts for the fractions: a planned trial of a configuration that was drawn."""
+        return not key.of_default and not self._of_winner(key)
+
     def fractions(self) -> dict[str, tuple[int, int]]:
         """For each arm the number of trials with the primary outcome, and of all trials that count."""
         counts = {key.arm: (0, 0) for key in self.states}
         for key, outcome in self.outcomes.items():
-            if outcome is not None and not self._of_winner(key):
+            if outcome is not None and self._drawn(key):
                 shown, counted = counts[key.arm]
                 counts[key.arm] = shown + (outcome == self.outcome), counted + 1
         return counts
@@ -218,7 +230,7 @@ class SweepProgress(Progress):
         if self.outcome is None:
             return ""
         shares = [f"{arm} {shown} of {counted}" for arm, (shown, counted) in self.fractions().items() if counted]
-        replicated = any(key.replicate > 0 and not self._of_winner(key) for key in self.states)
+        replicated = any(key.replicate > 0 and self._drawn(key) for key in self.states)
         trials = " trials" if replicated else ""
         return f"{in_words(self.outcome)}: {', '.join(shares)}{trials}" if shares else ""
 
@@ -231,6 +243,8 @@ class SweepProgress(Progress):
 
     def details(self) -> Mapping[str, Any]:
         counts = {"pairs": self.pairs()}
+        if self.default_trials()[1]:
+            counts["default"] = self.default_trials()
         if self.winners is not None:
             counts["winners"] = self.winners_trials()
         shares = {arm: {"shown": shown, "counted": counted} for arm, (shown, counted) in self.fractions().items()}

@@ -195,7 +195,7 @@ class Decision:
 
     def add(self, key: TrialKey, outcome: Outcome | None) -> None:
         """Record the outcome of an ended trial; None leaves its replicate out."""
-        if self._rule is None or key.arm not in self._labels or key.replicate >= self._replicates:
+        if self._rule is None or key.arm not in self._labels or key.replicate >= self._replicates or key.of_default:
             return
         known = self._outcomes.setdefault(key.configuration, {})
         known[key.arm, key.replicate] = None if outcome is None else outcome == self._outcome

@@ -65,15 +65,21 @@ def sweep(
 
     recorder = Recorder(study, judge, folder, watcher, decision)
 
-    def run_pending() -> None:
+    def run_pending(default_only: bool = False) -> None:
         keys = [key for key in store.pending() if not wanted or key in wanted]
+        keys = [key for key in keys if key.of_default or not default_only]
+        if default_only and not keys:
+            return
         with store.writer() as writer:
             recorder.writer = writer
             trials = (with_folder(with_checkpoint(plan.trial(key), folder), runs) for key in keys)
-            executor.run(trials, recorder, terms_of(study), recorder.watching(ended_early))
+            executor.run(trials, recorder, terms_of(study), recorder.watching(stop if default_only else ended_early))
 
     if decision.reason is None:
         run_pending()
+    if decision.reason is not None and not stop():
+        # The evidence is about the draws; the default is trained all the same.
+        run_pending(default_only=True)
     if not wanted and not ended_early():
         added = plan_winners(study.winners, plan, store)
         if added:

@@ -81,7 +81,7 @@ def score_networks(study: Study, plan: Plan, executor: Executor, stop: Callable[
 def covers(note: Mapping[str, Any], plan: Plan) -> bool:
     """Whether a note has a threshold for every trial of the plan; one from before there were cells has."""
     cells = note.get("by_cell")
-    return not cells or all(_cell(plan, trial.key, note.get("edges")) in cells for trial in plan.trials)
+    return not cells or all(_cell(plan, trial.key, note.get("edges")) in cells for trial in plan.drawn)
 
 
 def edges_of(plan: Plan) -> list[float] | None:
@@ -95,7 +95,7 @@ def edges_of(plan: Plan) -> list[float] | None:
 
 def chosen(plan: Plan) -> list[TrialKey]:
     """Which configuration and arm each untrained network takes; the replicate counts how often it was taken before."""
-    arms = list(dict.fromkeys(trial.arm for trial in plan.trials))
+    arms = list(dict.fromkeys(trial.arm for trial in plan.drawn))
     configurations = len(plan.configurations)
     of_arm = max(math.ceil(NETWORKS / len(arms)), NETWORKS_OF_ARM)
     if configurations >= of_arm:
@@ -109,7 +109,7 @@ def further(plan: Plan, keys: Sequence[TrialKey], edges: Sequence[float] | None,
     """Networks that cells with fewer than `least` get in addition, from the configurations of the cell in turn."""
     taken = set(keys)
     of_cell: dict[str, list[TrialKey]] = {}
-    for trial in plan.trials:
+    for trial in plan.drawn:
         if trial.replicate == 0:
             of_cell.setdefault(_cell(plan, trial.key, edges), []).append(trial.key)
     added = []

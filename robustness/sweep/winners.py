@@ -109,9 +109,9 @@ def plan_winners(terms: Winners | None, plan: Plan, store: StudyStore) -> list[T
     candidates = [
         Candidate(trial.key, configurations[trial.key.configuration], trial.metric)
         for trial in store.results()
-        if trial.status in COUNTED
+        if trial.status in COUNTED and not trial.key.of_default
     ]
-    trials = further_trials(plan.trials, choose(candidates, terms, goal_in(store.document())), terms)
+    trials = further_trials(plan.drawn, choose(candidates, terms, goal_in(store.document())), terms)
     new = [trial for trial in trials if trial.key not in states]
     store.add(new)
     return [trial.key for trial in new]

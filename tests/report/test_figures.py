@@ -20,6 +20,7 @@ from report.document import Picture
 from report.drawing.axes import spread
 from report.drawing.style import ARM_COLOURS, Arms, drawing, panel
 from report.drawing.svg import FONTS, INK, to_svg
+from report.drawing.widths import Width, fit_to
 from report.page import write_figures
 from report.sections import curves, make_sections, outcomes, paired_tests, pairs
 from report.sections.curves import MOST_CURVES
@@ -246,3 +247,34 @@ def test_the_paired_tests_are_tabled_with_their_counts_and_both_p_values(store: 
     store.study("made").save_note("stopped", {"pairs": 12})
     (section,) = paired_tests.sections(analyse(store.study("made")))
     assert "anytime-valid betting test" in section.notes[0]
+
+
+def test_no_tick_shows_the_markup_of_a_power(tmp_path: Path, twelve: Analysis) -> None:
+    for path in write_figures(twelve, tmp_path):
+        if path.suffix == ".svg":
+            assert "mathdefault" not in path.read_text(), path.name
+
+
+@pytest.mark.parametrize(("width", "inches"), [("column", 3.3), ("page", 6.9)])
+def test_figures_for_a_paper_have_its_width_and_type_of_seven_points(
+    tmp_path: Path, twelve: Analysis, width: Width, inches: float
+) -> None:
+    for path in write_figures(twelve, tmp_path, width=width):
+        if path.suffix == ".svg":
+            svg = path.read_text()
+            assert f'width="{72 * inches:g}pt"' in svg, path.name
+            sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)', svg)]
+            assert min(sizes) >= 7, path.name
+            assert max(sizes) <= 11, path.name
+
+
+def test_a_legend_that_does_not_fit_gets_fewer_columns() -> None:
+    with drawing():
+        figure, axes = panel()
+        for name in ("a long name of an arm", "another long name of one", "and a third, long one"):
+            axes.plot([0, 1], [0, 1], label=name)
+        figure.legend(loc="upper left", ncols=3)
+        fit_to(figure, "column")
+        figure.canvas.draw()
+        assert figure.legends[0].get_window_extent().width <= figure.bbox.width
+        assert len(figure.legends[0].get_texts()) == 3

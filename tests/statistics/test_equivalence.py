@@ -32,14 +32,27 @@ def tango_p(b: int, c: int, n: int, null: float, greater: bool) -> float:
 
 
 @pytest.mark.parametrize(("b", "c", "n"), [(1, 1, 69), (2, 1, 101), (5, 8, 86), (0, 3, 40)])
-def test_both_tests_are_tangos_at_the_edges_of_the_margin(b: int, c: int, n: int) -> None:
+def test_both_tests_are_tangos_at_the_edges_of_the_margin_or_the_exact_ones(b: int, c: int, n: int) -> None:
     tested = counts_equivalence(b, c, n, 0.05)
-    assert tested.p_above == pytest.approx(tango_p(b, c, n, -0.05, greater=True), abs=1e-4)
-    assert tested.p_below == pytest.approx(tango_p(b, c, n, 0.05, greater=False), abs=1e-4)
+    one_sided = stats.binom(n, 0.05)
+    above = max(tango_p(b, c, n, -0.05, greater=True), one_sided.cdf(c - b))
+    below = max(tango_p(b, c, n, 0.05, greater=False), one_sided.cdf(b - c))
+    assert tested.p_above == pytest.approx(above, abs=1e-4)
+    assert tested.p_below == pytest.approx(below, abs=1e-4)
 
 
-@pytest.mark.parametrize(("discordant", "pairs"), [((0, 0), 52), ((1, 1), 69), ((2, 1), 101)])
+@pytest.mark.parametrize("n", [30, 45, 60, 86])
+@pytest.mark.parametrize("margin", [0.05, 0.1])
+def test_arms_whose_discordant_pairs_are_all_to_one_side_are_called_equivalent_in_five_percent(
+    n: int, margin: float
+) -> None:
+    shown = [(counts_equivalence(b, 0, n, margin).p_value or 0.0) < 0.05 for b in range(n + 1)]
+    assert stats.binom(n, margin).pmf(np.arange(n + 1)) @ np.array(shown) <= 0.05
+
+
+@pytest.mark.parametrize(("discordant", "pairs"), [((0, 0), 59), ((1, 1), 69), ((2, 1), 101)])
 def test_the_pairs_that_equivalence_within_five_points_needs(discordant: tuple[int, int], pairs: int) -> None:
+    # Without a discordant pair, 0.95^59 is the first power below 0.05.
     assert pairs_for_equivalence(*discordant, 0.05) == pairs
 
 

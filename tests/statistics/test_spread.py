@@ -24,7 +24,7 @@ def test_a_quarter_that_ends_within_a_score_takes_its_part() -> None:
 
 def test_an_interval_contains_the_difference_and_is_the_same_each_time() -> None:
     rng = np.random.default_rng(1)
-    first, second = rng.normal(size=50), 0.5 * rng.normal(size=50)
+    first, second = rng.normal(size=90), 0.5 * rng.normal(size=90)
     found = spread_differences(first, second)
     for name in MEASURES:
         if name != "regret":
@@ -40,15 +40,18 @@ def test_where_resampling_fails_there_is_no_interval_and_the_reason_is_given() -
     assert math.isnan(few["regret"].interval.low)
     assert "no resample" in few["regret"].interval.method
     assert few["lower_decile"].interval.method == "none: fewer than 30 configurations"
-    assert not math.isnan(few["sd"].interval.low)
+    failing = np.concatenate([np.full(9, 0.5), 0.8 + 0.01 * rng.normal(size=81)])
+    assert "gap" in spread_differences(failing, rng.normal(size=90))["lower_decile"].interval.method
+    assert few["sd"].interval.method.startswith("none: fewer than 80 configurations")
+    assert not math.isnan(few["cvar"].interval.low)
     assert math.isnan(spread_differences(rng.normal(size=11), rng.normal(size=11))["iqr"].interval.low)
-    outlier = np.concatenate([rng.normal(size=39), [50.0]])
-    assert "single configuration" in spread_differences(outlier, rng.normal(size=40))["sd"].interval.method
+    outlier = np.concatenate([rng.normal(size=89), [80.0]])
+    assert "single configuration" in spread_differences(outlier, rng.normal(size=90))["sd"].interval.method
 
 
 def test_shifting_an_arm_changes_no_spread() -> None:
     rng = np.random.default_rng(3)
-    first, second = rng.normal(size=40), rng.normal(size=40)
+    first, second = rng.normal(size=90), rng.normal(size=90)
     one, two = spread_differences(first, second), spread_differences(first + 5.0, second)
     for name in ("sd", "iqr"):
         assert two[name].interval.high == pytest.approx(one[name].interval.high, abs=1e-9)

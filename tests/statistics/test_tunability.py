@@ -21,6 +21,6 @@ def test_all_trials_gain_the_best_and_have_no_interval() -> None:
     scores = np.arange(20.0)
     whole = tunability(scores, 5.0, [20])[0]
     assert whole.gain == pytest.approx(14.0)
-    assert "quarter" in whole.interval.method
+    assert "tenth" in whole.interval.method
     assert "fewer than 12" in tunability(np.arange(6.0), 0.0, [1])[0].interval.method
     assert "equal" in tunability(np.ones(20), 0.0, [1])[0].interval.method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -139,7 +140,9 @@ class Run:
         epoch = self.trained + 1
         pretraining = epoch <= self.schedule.pretrain_epochs
         set_learning_rate(self.optimizer, self.trial.hyperparameters, epoch)
-        measures = self.train_epoch(epoch, pretraining)
+        # The noise at the start, known only before the first step.
+        started = {"noise_per_weight": noise} if epoch == 1 and (noise := self.noise_per_weight()) > 0 else {}
+        measures = self.train_epoch(epoch, pretraining) | started
         if self.is_evaluated(epoch):
             measures |= self.evaluated(epoch)
             if not np.isfinite(measures["validation_nll"]):
@@ -268,6 +271,13 @@ class Run:
             points = {"sigma_low": 0.05, "sigma_median": 0.5, "sigma_high": 0.95}
             ranks = {name: round(q * (len(joined) - 1)) + 1 for name, q in points.items()}
             return {name: float(joined.kthvalue(rank).values) for name, rank in ranks.items()}
+
+    def noise_per_weight(self) -> float:
+        """Return the median over weights of the standard deviation of their draws; 0 for networks without noise."""
+        with torch.no_grad():
+            variances = [p.variance() for network in self.ensemble.members for p in network.posteriors()]
+            joined = torch.cat(variances).cpu()
+            return math.sqrt(float(joined.kthvalue((len(joined) + 1) // 2).values))
 
     def gradient_noise(self, epoch: int) -> float:
         """Return the NLL gradient's standard deviation over draws of the weights, on one batch without augmentation."""

@@ -93,15 +93,15 @@ def test_spread_is_that_of_the_kept_scores(analysis: Analysis, trials: pd.DataFr
     assert any("no resample has a better configuration" in note for note in section.notes)
 
 
-def test_budgets_beyond_a_quarter_have_no_interval(analysis: Analysis) -> None:
+def test_budgets_beyond_a_tenth_have_no_interval(analysis: Analysis) -> None:
     found = analysis.results["best_of"]
     assert found is not None
     entry = found["comparisons"][0]
     for win in entry["trials"]:
-        assert (win["low"] is None) == (win["first"] > 86 / 4)
+        assert (win["low"] is None) == (win["first"] > 86 / 10)
         assert 0 <= win["probability"] <= 1
     (section,) = best_of.sections(analysis)
-    assert "no interval beyond a quarter" in section.notes[0]
+    assert "no interval beyond a tenth" in section.notes[0]
     assert all(math.isfinite(win["hours"] or math.nan) for win in entry["hours"])
 
 

@@ -98,7 +98,7 @@ def test_an_epoch_has_the_expected_measures() -> None:
     }
     assert set(results[2].measures) == usual
     assert set(results[1].measures) == usual | {"gradient_sd"}
-    assert set(results[0].measures) - {"gradient_sd"} == usual | {"steps_per_epoch"}
+    assert set(results[0].measures) - {"gradient_sd"} == usual | {"steps_per_epoch", "noise_per_weight"}
     for result in results:
         m = result.measures
         assert m["loss"] == pytest.approx(m["nll"] + m["cross_entropy"] - m["entropy"], rel=1e-6)
@@ -267,3 +267,18 @@ def test_the_gradient_sd_agrees_with_gradients_computed_one_by_one() -> None:
         gradients.append(torch.autograd.grad(loss, means.value)[0])
     expected = torch.stack(gradients).double().var(0).mean().sqrt().item()
     assert sd == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_first_epoch_records_the_noise_of_a_weight_before_training() -> None:
+    noise = {
+        arm: next(iter(train(small_trial(arm, training={"pretrain_epochs": 0})))).measures.get("noise_per_weight")
+        for arm in ("mfvi", "mfvi_noise_matched", "mfvi_scaled", "radial", "deterministic")
+    }
+    sigma = math.log1p(math.exp(small_trial().hyperparameters["initial_rho"]))
+    assert noise["mfvi"] == pytest.approx(sigma, rel=1e-6)
+    # All three start with sigma / sqrt(D) in every layer.
+    assert noise["radial"] == pytest.approx(noise["mfvi_scaled"], rel=1e-5)
+    assert noise["radial"] == pytest.approx(noise["mfvi_noise_matched"], rel=1e-4)
+    assert noise["radial"] is not None
+    assert noise["radial"] < 0.1 * sigma
+    assert noise["deterministic"] is None
