@@ -44,6 +44,7 @@ class InlineExecutor:
             gc.unfreeze()
 
     def _run_all(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None:
+        collection = _Collection()
         for trial in trials:
             share = terms.share(trial)
             if needs_torch(trial) or share.gpu:
@@ -58,7 +59,7 @@ class InlineExecutor:
                     return
             finally:
                 use_threads(previous_threads)
-                gc.collect()
+                collection.after_trial()
             if stop():
                 return
 
@@ -100,6 +101,26 @@ class InlineExecutor:
                 observer.ended(trial.key, ending)
                 return True
         return True
+
+
+class _Collection:
+    """Garbage collection between trials that takes at most a small share of the time.
+
+    The objects that a sweep keeps grow with its trials, so that a collection after each would take longer and longer.
+    """
+
+    LEAST_RATIO = 20.0
+
+    def __init__(self) -> None:
+        self.cost, self.ended = 0.0, time.perf_counter()
+
+    def after_trial(self) -> None:
+        """Collect, unless the last collection was too recent for how long it took."""
+        start = time.perf_counter()
+        if start - self.ended >= self.LEAST_RATIO * self.cost:
+            gc.collect()
+            self.ended = time.perf_counter()
+            self.cost = self.ended - start
 
 
 def _with_alarm(

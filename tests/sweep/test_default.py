@@ -59,7 +59,8 @@ def test_a_default_may_be_added_to_a_finished_study_and_not_changed(tmp_path: Pa
     assert swept(write_study(tmp_path, default=DEFAULT), store_url(tmp_path)).run == 2
     more = {"configurations": 8, "seed": 3}
     assert swept(write_study(tmp_path, default=DEFAULT, sampling=more), store_url(tmp_path)).run == 6
-    for changed in ({"default": {"rate": 0.2}}, {}):
+    changes: list[dict[str, Any]] = [{"default": {"rate": 0.2}}, {}]
+    for changed in changes:
         with pytest.raises(StoreError, match="default"):
             swept(write_study(tmp_path, sampling=more, **changed), store_url(tmp_path))
 
