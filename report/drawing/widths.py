@@ -36,22 +36,20 @@ WIDTHS: dict[Width, Size] = {"column": Size(3.3, 1.1, 0.72), "page": Size(6.9, 0
 
 def fit_to(figure: Figure, width: Width) -> None:
     """Change a figure to the width of a column or page."""
-    from matplotlib.collections import PathCollection  # not needed before something is drawn
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Text
+    from matplotlib import collections, lines, text  # not needed before something is drawn
 
     size = WIDTHS[width]
     old_width, old_height = figure.get_size_inches()
     figure.set_size_inches(size.width, size.height * size.width * old_height / old_width)
-    for text in figure.findobj(Text):
-        if isinstance(text, Text):
-            text.set_fontsize(max(LEAST_TYPE, size.type * float(text.get_fontsize())))
-    for line in figure.findobj(Line2D):
-        if isinstance(line, Line2D):
+    for words in figure.findobj(text.Text):
+        if isinstance(words, text.Text):
+            words.set_fontsize(max(LEAST_TYPE, size.type * float(words.get_fontsize())))
+    for line in figure.findobj(lines.Line2D):
+        if isinstance(line, lines.Line2D):
             line.set_linewidth(size.type * line.get_linewidth())
             line.set_markersize(size.type * line.get_markersize())
-    for marks in figure.findobj(PathCollection):
-        if isinstance(marks, PathCollection):
+    for marks in figure.findobj(collections.PathCollection):
+        if isinstance(marks, collections.PathCollection):
             marks.set_sizes(size.type**2 * marks.get_sizes())
     for axes in figure.axes:
         # Ticks that are made later take these.
@@ -65,9 +63,6 @@ def fit_to(figure: Figure, width: Width) -> None:
 
 def _narrowed(figure: Figure, legend: Legend) -> None:
     """Draw a figure's legend with as many columns as fit."""
-    from matplotlib.backends.backend_agg import RendererAgg  # not needed before something is drawn
-
-    renderer = RendererAgg(figure.bbox.width, figure.bbox.height, figure.dpi)  # type: ignore[no-untyped-call]
     handles = legend.legend_handles
     names = [text.get_text() for text in legend.get_texts()]
     type_size = legend.get_texts()[0].get_fontsize() if names else LEAST_TYPE
@@ -83,5 +78,5 @@ def _narrowed(figure: Figure, legend: Legend) -> None:
             columnspacing=1.2,
             borderaxespad=0.2,
         )
-        if legend.get_window_extent(renderer).width <= figure.bbox.width:
+        if legend.get_window_extent().width <= figure.bbox.width:
             return
