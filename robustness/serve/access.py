@@ -36,6 +36,8 @@ HEADERS = {
 METHODS = ("GET", "HEAD")
 LONGEST_TARGET = 4000
 """Bytes of a path and its query."""
+LARGEST_HEAD = 16_384
+"""Bytes of a request's headers."""
 
 
 def new_token() -> str:
@@ -89,6 +91,8 @@ class Guard:
             return _refused(405, "This server only shows results: GET and HEAD are allowed.", Allow=", ".join(METHODS))
         if len(scope["raw_path"]) + len(scope["query_string"]) > LONGEST_TARGET:
             return _refused(414, "The address is too long.")
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LARGEST_HEAD:
+            return _refused(431, "The headers of the request are too large.")
         if not self._is_own_name(headers.getlist("host"), scope):
             return _refused(421, "Refused: the Host header does not name this server.")
         if self._is_foreign(headers):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -70,17 +70,23 @@ def complete(shown: Shown, labels: Sequence[str], paired: bool) -> Shown:
     return {key: has for key, has in shown.items() if together.get(key._replace(arm="")) == len(used)}
 
 
-def fractions(shown: Shown, labels: Sequence[str], decision: Decision | None) -> list[Fraction]:
-    """The fraction of each arm over the trials given, which are those of complete pairs."""
+def fractions(shown: Shown, labels: Sequence[str], looks: Sequence[bool] | None) -> list[Fraction]:
+    """The fraction of each arm over the trials given, which are those of complete pairs.
+
+    `looks` says whether evidence is read after each configuration of the finished prefix; None in a sweep without `stop`.
+    """
     entries: list[Fraction] = []
     for arm in labels:
         own = sorted((key, has) for key, has in shown.items() if key.arm == arm)
-        if decision is not None:
-            own = [(key, has) for key, has in own if key.configuration < len(decision.looks)]
+        if looks is not None:
+            own = [(key, has) for key, has in own if key.configuration < len(looks)]
         values, owners = [float(has) for _, has in own], [key.configuration for key, _ in own]
         mean = float(configuration_means(values, owners).mean()) if own else None
-        interval = fraction_interval(values, owners) if decision is None else _sequence(values, owners, decision.looks)
-        entries.append({"arm": arm, "count": int(sum(values)), "of": len(values), "fraction": mean, **_ends(interval)})
+        interval = fraction_interval(values, owners) if looks is None else _sequence(values, owners, looks)
+        low, high = _ends(interval)
+        entries.append(
+            {"arm": arm, "count": int(sum(values)), "of": len(values), "fraction": mean, "low": low, "high": high}
+        )
     return entries
 
 
@@ -126,7 +132,7 @@ def _compared(shown: Shown, first: str, second: str, paired: bool) -> Comparison
     }
     if not paired:
         tested = fraction_test(*_sample(shown, first), *_sample(shown, second))
-        return entry if tested is None else {**entry, **_tested(tested.difference, tested.interval, tested.p_value)}
+        return entry if tested is None else _tested(entry, tested.difference, tested.interval, tested.p_value)
     keys = sorted(key for key in shown if key.arm == first and key._replace(arm=second) in shown)
     if not keys:
         return entry
@@ -139,16 +145,17 @@ def _compared(shown: Shown, first: str, second: str, paired: bool) -> Comparison
     if len(labels) == 1:
         counts = discordance(a > 0, b > 0, owners)
         difference = float(configuration_means(a - b, owners).mean())
-        return {**entry, **_tested(difference, score_interval(*counts), score_p(*counts))}
+        return _tested(entry, difference, score_interval(*counts), score_p(*counts))
     parts = [Pairs(a[tasks == label], b[tasks == label], owners[tasks == label]) for label in labels]
     stratified = stratified_test(parts)
     if stratified is None:
         return entry
-    return {**entry, **_tested(stratified.difference, stratified.interval, stratified.p_value)}
+    return _tested(entry, stratified.difference, stratified.interval, stratified.p_value)
 
 
-def _tested(difference: float, interval: Interval, p_value: float) -> Any:
-    return {"difference": difference, **_ends(interval), "p_value": p_value}
+def _tested(entry: Comparison, difference: float, interval: Interval, p_value: float | None) -> Comparison:
+    low, high = _ends(interval)
+    return {**entry, "difference": difference, "low": low, "high": high, "p_value": p_value}
 
 
 def _sample(shown: Shown, arm: str) -> tuple[list[float], list[int]]:
@@ -170,7 +177,6 @@ def _sequence(values: Sequence[float], owners: Sequence[int], looks: Sequence[bo
     return confidence_sequence(configuration_means(values, owners), 0.0, 1.0, np.array(seen, dtype=bool))
 
 
-def _ends(interval: Interval) -> Any:
-    """`low` and `high` of an interval; None where it has none."""
-    low, high = interval.low, interval.high
-    return {"low": None, "high": None} if math.isnan(low) else {"low": low, "high": high}
+def _ends(interval: Interval) -> tuple[float | None, float | None]:
+    """The ends of an interval; None where it has none."""
+    return (None, None) if math.isnan(interval.low) else (interval.low, interval.high)

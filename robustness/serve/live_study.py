@@ -241,13 +241,13 @@ class LiveStudy:
 
     def _work_done(self) -> float:
         """Seconds of workers: of ended trials, and of those that run."""
-        now = time.time()
-        running = self._is_locked
-        return sum(
-            trial.seconds or 0.0 if trial.status in ENDED else max(0.0, now - trial.started)
-            for trial in self._follower.trials.values()
-            if trial.status in ENDED or (running and trial.status == "running" and trial.started is not None)
-        )
+        now, total = time.time(), 0.0
+        for trial in self._follower.trials.values():
+            if trial.status in ENDED:
+                total += trial.seconds or 0.0
+            elif self._is_locked and trial.status == "running" and trial.started is not None:
+                total += max(0.0, now - trial.started)
+        return total
 
     def _outcomes(self) -> dict[str, Any] | None:
         """Fractions of the primary outcome and comparisons of arms; None if the study has no thresholds."""
@@ -264,7 +264,7 @@ class LiveStudy:
             "outcome": in_words(progress.outcome),
             "paired": paired,
             "known": self._baseline_known,
-            "fractions": fractions(pairs, self._labels, self._decision),
+            "fractions": fractions(pairs, self._labels, self._looks(progress)),
             "anytime": watched,
             "level": terms.get("level", 0.05),
             "least": terms.get("minimum_pairs"),
@@ -273,6 +273,13 @@ class LiveStudy:
             else stopping_evidence(self._decision),
             "stopped": None if self._stopped is None else str(self._stopped.get("reason")),
         }
+
+    def _looks(self, progress: SweepProgress) -> list[bool] | None:
+        """Whether evidence is read after each configuration of the finished prefix; None without `stop`."""
+        if self._decision is None:
+            return None
+        pending = (key.configuration for key, status in progress.states.items() if status in PENDING)
+        return self._decision.looks[: min(pending, default=None)]
 
     def _failed_count(self) -> dict[str, int]:
         return {in_words(status): count for status, count in self.progress.failures().items()}

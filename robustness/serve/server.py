@@ -7,7 +7,7 @@ import socket
 
 import uvicorn
 
-from robustness.serve.access import Rules, new_token
+from robustness.serve.access import LARGEST_HEAD, Rules, new_token
 from robustness.serve.addresses import Listener
 from robustness.serve.app import make_app
 from robustness.serve.feed import MOST_VIEWERS, Feed
@@ -15,8 +15,6 @@ from robustness.serve.reports import Reports
 from robustness.serve.watched_store import WatchedStore
 
 MOST_CONNECTIONS = MOST_VIEWERS + 100
-LARGEST_HEAD = 16_384
-"""Bytes of a request's line and headers."""
 
 
 class LiveServer(uvicorn.Server):

@@ -44,10 +44,12 @@ class WatchedStore:
         try:
             changed = self._look()
         except RobustnessError as error:
-            return self._fail(str(error))
+            self._fail(str(error))
+            return None
         except Exception as error:
             # A store that another program changes can fail in any way; the page goes on.
-            return self._fail(f"unexpected error: {type(error).__name__}: {complaint(error, self._location)}")
+            self._fail(f"unexpected error: {type(error).__name__}: {complaint(error, self._location)}")
+            return None
         self._failures = 0
         self.problem = None
         for name in changed:

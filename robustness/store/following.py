@@ -137,8 +137,8 @@ class Follower:
         for row in connection.execute(statement if condition is None else statement.where(condition)):
             error = None if row[-1] is None else self._without_secrets(row[-1])
             # Two NaN are not equal, so such a trial would seem to change for ever.
-            values = (None if value != value else value for value in row[size:-1])
-            yield FollowedTrial(row[0], TrialKey(*row[1:size]), *values, error)
+            values: list[Any] = [None if value != value else value for value in row[size:-1]]
+            yield FollowedTrial._make([row[0], TrialKey(*row[1:size]), *values, error])
 
     def _without_secrets(self, error: str) -> str:
         lines = error.strip().splitlines()
@@ -166,7 +166,7 @@ class Follower:
 
 def _counts(connection: Connection, study: int) -> Counter[Status]:
     statement = select(trials.c.status, func.count()).where(trials.c.study == study).group_by(trials.c.status)
-    return Counter(dict(connection.execute(statement).tuples().all()))
+    return Counter({row[0]: row[1] for row in connection.execute(statement)})
 
 
 def _epochs(

@@ -255,8 +255,8 @@ class Decision:
 
     @property
     def looks(self) -> list[bool]:
-        """Whether evidence is read after each configuration that it rests on: the finished prefix of the plan."""
-        return [] if self._rule is None else self._rule.ends[: self._rule.configurations]
+        """Whether evidence is read after each configuration of the plan."""
+        return [] if self._rule is None else self._rule.ends
 
     def evidence(self) -> list[dict[str, Any]]:
         """The evidence of each comparison so far; empty without `stop`."""

@@ -78,6 +78,7 @@ function showProgress() {
 function showOutcomes() {
   const found = study.outcomes;
   byId("outcomes").hidden = found === null;
+  say(byId("outcomes-heading"), study.state === "finished" ? "Outcomes" : "Outcomes so far");
   if (found === null) return;
   const known = found.fractions.filter((row) => row.fraction !== null);
   const over = found.paired ? "complete pairs" : "trials";
@@ -95,13 +96,13 @@ function showOutcomes() {
   const least = found.least ? ` It needs at least ${plural(found.least, "pair")}.` : "";
   const note = found.anytime
     ? `Intervals and p-values are valid however often you look; the sweep stops below p = ${found.level}.${least}`
-    : "Intervals are 95 %, p-values after Holm's correction. They are meant for one look: do not stop the sweep because of them.";
+    : `Intervals are 95\u00a0%, p-values after Holm's correction.${study.state === "finished" ? "" : " They are meant for one look: do not stop the sweep because of them."}`;
   say(byId("outcomes-note"), tested.length ? note : "");
 }
 
 function shareOf({ arm, fraction, count, of, low, high }) {
   if (fraction === null) return `${arm}: nothing yet`;
-  const range = low === null ? "" : `, 95 % interval ${percent(low)} to ${percent(high)}`;
+  const range = low === null ? "" : `, 95\u00a0% interval ${percent(low)} to ${percent(high)}`;
   return `${arm}: ${percent(fraction)} (${count.toLocaleString("en")} of ${of.toLocaleString("en")}${range})`;
 }
 

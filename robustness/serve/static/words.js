@@ -22,7 +22,7 @@ export function plural(count, noun) {
 }
 
 export function percent(share) {
-  return `${Math.round(100 * share)} %`;
+  return `${Math.round(100 * share)}\u00a0%`;
 }
 
 export function points(difference) {
