@@ -73,7 +73,7 @@ def complete(shown: Shown, labels: Sequence[str], paired: bool) -> Shown:
 def fractions(shown: Shown, labels: Sequence[str], looks: Sequence[bool] | None) -> list[Fraction]:
     """The fraction of each arm over the trials given, which are those of complete pairs.
 
-    `looks` says whether evidence is read after each configuration of the finished prefix; None in a sweep without `stop`.
+    `looks` says whether evidence is read after each configuration of the finished prefix; None without `stop`.
     """
     entries: list[Fraction] = []
     for arm in labels:

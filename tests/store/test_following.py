@@ -73,7 +73,8 @@ def test_each_look_reads_only_what_is_new(written: str) -> None:
         failed = next(trial for trial in news.trials if trial.key == SECOND)
         assert (failed.error, failed.worker, failed.attempts) == ("ValueError: at the end", "host:2", 2)
         last = follower.look()
-        assert not (last.trials or last.epochs or last.restarted or last.everything)
+        assert not last.everything
+        assert not [*last.trials, *last.epochs, *last.restarted]
 
 
 def test_a_trial_that_starts_again_loses_its_epochs(written: str) -> None:

@@ -85,9 +85,9 @@ class Events:
 
 
 @contextmanager
-def serving(store: str, *, with_token: bool = False) -> Iterator[Served]:
+def serving(store: str, *, with_token: bool = False, port: int = 0) -> Iterator[Served]:
     """The live page of a store, in a thread."""
-    listener = listen(port=0)
+    listener = listen(port=port)
     with listener.socket:
         server = LiveServer(store, listener, with_token=with_token)
         thread = threading.Thread(target=server.serve_until_stopped)
