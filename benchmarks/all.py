@@ -20,7 +20,10 @@ from results import Result, line, markdown, read
 
 from robustness.store.provenance import git_commit, hardware, versions
 
-BENCHMARKS = ("training_step", "evaluation", "sweep", "startup", "store", "report_page", "growth", "importing")
+BENCHMARKS = (
+    *("training_step", "evaluation", "sweep", "startup", "store", "report_page", "growth", "importing"),
+    "live_page",
+)
 VERSIONS = ("python", "torch", "ray", "optuna", "sqlalchemy", "bayesian-torch", "blitz-bayesian-pytorch", "torchbnn")
 
 

@@ -127,7 +127,7 @@ def hostile_url(tmp_path: Path) -> str:
 
 
 INJECTED = """
-return [...document.querySelectorAll("main script, main img, main iframe, main b, main i, main a, header b, header img")]
+return [...document.querySelectorAll("main script, main iframe, main b, main a, :is(main, header) img")]
   .filter((node) => !["/", "report"].some((end) => (node.getAttribute("href") ?? "?").endsWith(end)
     || (node.getAttribute("href") ?? "").startsWith("/studies/")))
   .map((node) => node.outerHTML)
