@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from robustness.goal import goal_in
 from robustness.optimize.progress import SearchProgress
 from robustness.serve.curves import MOST_ENDED, Curves
 from robustness.serve.evidence import comparisons, complete, fractions, shown_outcomes, stopping_evidence
@@ -49,7 +48,8 @@ class LiveStudy:
         self._decision: Decision | None = None
         self._baseline_known = False
         self._stopped: Mapping[str, Any] | None = None
-        self._is_locked = False
+        self.is_locked = False
+        """Whether the study's driver runs."""
         self._done = False
         self._alive = 0.0
         """When a sign of life was last seen; 0 if never."""
@@ -57,6 +57,9 @@ class LiveStudy:
 
     def look(self) -> bool:
         """Read what is new; returns whether anything has changed."""
+        before = self.is_locked, self.state
+        # First, since what a driver writes last is there once it has released its lock.
+        self.is_locked = self._store.is_locked()
         news = self._follower.look()
         baseline = self._new_baseline()
         afresh = news.everything or baseline
@@ -68,25 +71,25 @@ class LiveStudy:
             if news.everything:
                 self._read_last_curves()
             self._add(list(self._follower.trials.values()) if afresh else news.trials, news)
-            self._stopped = self._store.note(STOPPED_NOTE)
-            self._done = self._stopped is not None or (bool(self.progress.states) and self.progress.done())
+            self._done = bool(self.progress.states) and self.progress.done()
             self._alive = self._last_sign(news) if news.everything else time.time()
-        return self.check_driver() or changed
-
-    def check_driver(self) -> bool:
-        """Find out whether the study's driver runs; returns whether its state has changed."""
-        locked = self._store.is_locked()
-        if locked:
+        if self._document.get("stop"):
+            self._stopped = self._store.note(STOPPED_NOTE)
+        if self.is_locked:
             self._alive = time.time()
-        was = self._is_locked, self.state
-        self._is_locked = locked
-        if self._done:
-            self.state = "finished"
-        elif locked:
-            self.state = "running"
-        else:
-            self.state = "stopped" if self._alive else "waiting"
-        return was != (self._is_locked, self.state)
+        self.state = self._state()
+        return changed or before != (self.is_locked, self.state)
+
+    def driver_changed(self) -> bool:
+        """Whether the study's driver has started or ended since the last look."""
+        return self._store.is_locked() != self.is_locked
+
+    def _state(self) -> State:
+        if self._done or self._stopped is not None:
+            return "finished"
+        if self.is_locked:
+            return "running"
+        return "stopped" if self._alive else "waiting"
 
     def overview(self) -> dict[str, Any]:
         """The study in a line of the list of all studies."""
@@ -97,7 +100,7 @@ class LiveStudy:
             "stopped_early": self._stopped is not None,
             "alive": self._alive or None,
             "tallies": self._tallies(),
-            "running": len(self.progress.running) if self._is_locked else 0,
+            "running": len(self.progress.running) if self.is_locked else 0,
             "seconds_left": self._seconds_left(),
             "headline": self.progress.outcomes_line(),
             "failures": self._failed_count(),
@@ -112,7 +115,6 @@ class LiveStudy:
             "description": str(self._document.get("description") or ""),
             "arms": self._labels,
             "metric": self.progress.metric,
-            "goal": goal_in(self._document).name,
             "counts": self._counts(),
             "workers": self._running(),
             "work_done": self._work_done(),
@@ -202,7 +204,7 @@ class LiveStudy:
         """The number of trials by status, in the order of a trial's life."""
         counts = Counter(self.progress.states.values())
         words = {status: in_words(status) for status in (*PENDING, *ENDED)}
-        if not self._is_locked:
+        if not self.is_locked:
             words["running"] = "interrupted"
         return {word: counts[status] for status, word in words.items() if counts[status]}
 
@@ -211,7 +213,7 @@ class LiveStudy:
 
     def _running(self) -> list[dict[str, Any]]:
         """Each running trial: what, where, since when, how far."""
-        if not self._is_locked:
+        if not self.is_locked:
             return []
         running = [trial for trial in self._follower.trials.values() if trial.status == "running"]
         return [
@@ -245,7 +247,7 @@ class LiveStudy:
         for trial in self._follower.trials.values():
             if trial.status in ENDED:
                 total += trial.seconds or 0.0
-            elif self._is_locked and trial.status == "running" and trial.started is not None:
+            elif self.is_locked and trial.status == "running" and trial.started is not None:
                 total += max(0.0, now - trial.started)
         return total
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -37,6 +36,7 @@ class WatchedStore:
         self._store: Store | None = None
         self._signature: object = None
         self._versions: dict[str, Any] = {}
+        self._marks: dict[str, Any] = {}
         self._failures = 0
 
     def look(self) -> set[str] | None:
@@ -59,7 +59,7 @@ class WatchedStore:
     def close(self) -> None:
         """Close the store."""
         store, self._store = self._store, None
-        self._signature, self._versions, self.studies = None, {}, {}
+        self._signature, self._versions, self._marks, self.studies = None, {}, {}, {}
         if store is not None:
             with suppress(RobustnessError):
                 store.close()
@@ -73,26 +73,29 @@ class WatchedStore:
             self.close()  # Somebody has written to the file, and so upgraded it.
             return self._look()
         if signature is not None and signature == self._signature:
-            return set(self._check_drivers())
-        versions = store.versions()
+            return {name for name, study in self.studies.items() if self._has_new_driver(study) and study.look()}
+        versions, marks = store.versions(), store.marks()
         changed = {name for name in self._versions if name not in versions}
         for name in changed:
             self.studies.pop(name, None)
         for name, version in versions.items():
-            known = name in self.studies and self._versions.get(name) == version
-            study = self.studies[name] if known else LiveStudy(store.study(name), self._option)
-            if study.look() or not known:
+            study = self.studies.get(name)
+            if study is None or self._versions.get(name) != version:
+                study = LiveStudy(store.study(name), self._option)
+                study.look()
+                changed.add(name)
+            elif (
+                study.is_locked or marks.get(name) != self._marks.get(name) or self._has_new_driver(study)
+            ) and study.look():
                 changed.add(name)
             self.studies[name] = study
         # In the order of the store.
         self.studies = {name: self.studies[name] for name in versions}
-        self._versions, self._signature = versions, signature
+        self._versions, self._marks, self._signature = versions, marks, signature
         return changed
 
-    def _check_drivers(self) -> Iterator[str]:
-        for name, study in self.studies.items():
-            if study.state != "finished" and study.check_driver():
-                yield name
+    def _has_new_driver(self, study: LiveStudy) -> bool:
+        return (study.is_locked or study.state != "finished") and study.driver_changed()
 
     def _fail(self, problem: str) -> None:
         self._failures += 1

@@ -6,8 +6,9 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from robustness.errors import StoreError, unknown_name
 from robustness.store import copying, migrations, registering
@@ -56,6 +57,21 @@ class Store:
             return {
                 name: (fingerprint, created, seal) for name, fingerprint, created, seal in connection.execute(statement)
             }
+
+    def marks(self) -> dict[str, tuple[tuple[Any, ...], ...]]:
+        """For each study what changes when one of its trials starts, ends, is added or reset, in one statement."""
+        newest = func.max(trials.c.id), func.max(trials.c.started), func.max(trials.c.ended)
+        statement = (
+            select(studies.c.name, trials.c.status, func.count(trials.c.id), *newest)
+            .join(trials, trials.c.study == studies.c.id, isouter=True)
+            .group_by(studies.c.name, trials.c.status)
+            .order_by(studies.c.name, trials.c.status)
+        )
+        marks: dict[str, list[tuple[Any, ...]]] = {}
+        with self._database.read() as connection:
+            for name, *mark in connection.execute(statement):
+                marks.setdefault(name, []).append(tuple(mark))
+        return {name: tuple(parts) for name, parts in marks.items()}
 
     def signature(self) -> tuple[tuple[int, int] | None, ...] | None:
         """Size and time of an SQLite store's files, which differ after every change; None for a server."""

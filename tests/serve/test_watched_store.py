@@ -70,6 +70,25 @@ def test_a_lock_that_is_taken_or_left_is_noticed_without_a_write(store_url: str,
         watched.close()
 
 
+def test_a_sweep_that_stopped_on_its_evidence_has_finished(store_url: str, tmp_path: Path) -> None:
+    with open_store(store_url) as store:
+        add(store, tmp_path, stop={"minimum_pairs": 2})
+        study = store.study("simulated")
+        watched = WatchedStore(store_url)
+        with study.lock():
+            with study.writer() as writer:
+                writer.started(TrialKey(0, "first"))
+                writer.ended(TrialKey(0, "first"), "finished", 0.9, 1, None, 1.0)
+            watched.look()
+            assert watched.studies["simulated"].state == "running"
+            # The last thing that the driver writes; no trial changes with it.
+            study.save_note("stopped", {"reason": "decided", "comparisons": []})
+        assert watched.look() == {"simulated"}
+        assert watched.studies["simulated"].state == "finished"
+        assert watched.studies["simulated"].snapshot()["outcomes"]["stopped"] == "decided"
+        watched.close()
+
+
 def test_a_store_that_is_deleted_and_comes_back(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     with open_store(url) as store:
