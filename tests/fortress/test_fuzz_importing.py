@@ -217,8 +217,9 @@ def test_mlflow_folders(tmp_path: Path, name: str) -> None:
         folder = experiment / ("run" if number == 0 else f"run{number}")
         for part in ("metrics", "params"):
             (folder / part).mkdir(parents=True)
-        about = {"run_id": folder.name, "status": 3, "start_time": 10**12 + number, "end_time": 10**12 + 9 + number}
-        (folder / "meta.yaml").write_text(yaml.safe_dump({**about, "lifecycle_stage": "active"}))
+        times = {"start_time": 10**12 + number, "end_time": 10**12 + 9 + number}
+        of_run = {"run_id": folder.name, "status": 3, **times, "lifecycle_stage": "active"}
+        (folder / "meta.yaml").write_text(yaml.safe_dump(of_run))
         (folder / "metrics" / "accuracy").write_text(f"1000 {rate} 1\n2000 {rate + 0.1} 2\n")
         (folder / "params" / "rate").write_text(str(rate))
         (folder / "params" / "arm").write_text(arm)
