@@ -90,7 +90,10 @@ def read(source: str | Path) -> Callable[[], None]:
     return importing
 
 
-def fuzz_file(path: Path, source: str | Path, alter: Callable[[str, np.random.Generator], str] | None = None) -> None:
+Alter = Callable[[str, np.random.Generator], str]
+
+
+def fuzz_file(path: Path, source: str | Path, alter: Alter | None = None, share: float = 1.0) -> None:
     """Fuzz the import of a source by damaging a file, byte by byte or, in turn, in the way of its format."""
     whole = path.read_bytes()
 
@@ -103,7 +106,7 @@ def fuzz_file(path: Path, source: str | Path, alter: Callable[[str, np.random.Ge
         answered(read(source))
 
     answered(read(source))
-    run(check, seeds)
+    run(check, seeds, share)
 
 
 def altered_json(content: str, rng: np.random.Generator) -> str:
@@ -204,7 +207,7 @@ def test_tune_folders(tmp_path: Path, name: str) -> None:
         else:
             (trial / "result.json").write_text("\n".join(map(json.dumps, results)) + "\n")
     alter = None if name == "progress.csv" else altered_json
-    fuzz_file(tmp_path / "trial_0" / name, f"ray:{tmp_path}", alter)
+    fuzz_file(tmp_path / "trial_0" / name, f"ray:{tmp_path}", alter, 1 / 3)
 
 
 @pytest.mark.parametrize("name", ["meta.yaml", "run/meta.yaml", "run/metrics/accuracy", "run/params/rate"])
@@ -224,7 +227,7 @@ def test_mlflow_folders(tmp_path: Path, name: str) -> None:
         (folder / "params" / "rate").write_text(str(rate))
         (folder / "params" / "arm").write_text(arm)
     alter = altered_yaml if name.endswith(".yaml") else None
-    fuzz_file(experiment / name, f"mlflow:{tmp_path / 'mlruns'}", alter)
+    fuzz_file(experiment / name, f"mlflow:{tmp_path / 'mlruns'}", alter, 1 / 4)
 
 
 TABLES: Mapping[str, str] = {
@@ -289,7 +292,7 @@ def test_tables(tmp_path: Path, ending: str) -> None:
         case _:
             FRAME.to_csv(path, index=False)
     alter = altered_json if ending.endswith("json") else None
-    fuzz_file(path, f"wandb:{path}" if ending == "wandb.csv" else path, alter)
+    fuzz_file(path, f"wandb:{path}" if ending == "wandb.csv" else path, alter, 1 / 2)
 
 
 def test_own_results(tmp_path: Path) -> None:

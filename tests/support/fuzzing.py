@@ -42,9 +42,9 @@ trees = st.recursive(
 class Budget:
     """Ends a reader's fuzzing when its time is over; hypothesis itself only counts examples."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: float) -> None:
         # Of this process, whatever else the machine does.
-        self._end = time.process_time() + SECONDS
+        self._end = time.process_time() + share * SECONDS
         self.cases = 0
 
     def over(self) -> bool:
@@ -65,9 +65,12 @@ def answered(read: Callable[[], object], *others: type[Exception]) -> None:
     assert is_one_safe_line(line)
 
 
-def run(check: Callable[[Any], None], strategy: st.SearchStrategy[Any]) -> None:
-    """Fuzz with hypothesis for the examples of the short form, or in rounds until the time is over."""
-    budget = Budget()
+def run(check: Callable[[Any], None], strategy: st.SearchStrategy[Any], share: float = 1.0) -> None:
+    """Fuzz with hypothesis for the examples of the short form, or in rounds until the reader's time is over.
+
+    A reader of several files takes a share of its time for each of them.
+    """
+    budget = Budget(share)
     rounds = settings(fuzz, max_examples=2_000 if SECONDS else EXAMPLES)
     while True:
 
