@@ -5,8 +5,10 @@ Whatever is left is a hyperparameter, unless it changes within a run, is the sam
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -236,6 +238,8 @@ def _hyperparameters(
         for name in changing_columns(frame, keys, epoch, candidates):
             columns.ignore(name, "changes within a run")
         candidates = columns.free()
+    if columns.table.kind == "wandb" and not prefixed:
+        _ask_about_measures(columns, options)
     arms = None if arm is None else pd.factorize(frame[arm])[0]
     for name in candidates:
         codes, distinct = pd.factorize(frame[name].map(_comparable) if frame[name].dtype == object else frame[name])
@@ -247,6 +251,36 @@ def _hyperparameters(
         elif arms is not None and _belongs_to_arm(codes, arms):
             columns.ignore(name, "the same in every run of an arm")
     return {unprefixed(name)[0]: name for name in columns.free()}, bool(prefixed)
+
+
+def _ask_about_measures(columns: _Columns, options: ImportOptions) -> None:
+    """Raise if an export of W&B, which marks neither, has measures among what would be hyperparameters."""
+    measures = set(sorted_last(name for name in columns.names if name.lower() not in BOOKKEEPING))
+    suspects = [name for name in columns.free() if name in measures]
+    if suspects:
+        frame = columns.table.frame
+        kept = [name for name in columns.free() if name not in measures and not _names_runs(frame[name])]
+        some = ", ".join(suspects[:10]) + (", ..." if len(suspects) > 10 else "")
+        raise RobustnessError(
+            f"{columns.table.source}: which columns are hyperparameters? Going by their order, {some} "
+            f"{'is a measure' if len(suspects) == 1 else 'are measures'}: say "
+            f"{options.named('hyperparameters', shlex.quote(','.join(kept)))}, or list others"
+        )
+
+
+def _names_runs(column: pd.Series[Any]) -> bool:
+    """Whether a column has another text in every run, such as a folder for its output."""
+    return column.is_unique and not any(_is_number(cell) for cell in column.tolist())
+
+
+def sorted_last(names: Iterable[str]) -> list[str]:
+    """The second of two sorted lists that follow each other; empty if the names are anything else.
+
+    The export of W&B's runs has the sorted names of the configuration, then those of the summary.
+    """
+    listed = list(names)
+    steps = [place for place in range(1, len(listed)) if listed[place] < listed[place - 1]]
+    return listed[steps[0] :] if len(steps) == 1 else []
 
 
 def _is_number(cell: object) -> bool:
