@@ -232,24 +232,28 @@ def independent_table(judged: pd.DataFrame, values: pd.Series[Any], first: str, 
     }
 
 
-def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[PairedComparison]:
-    """Every comparison, both outcomes, both epochs; `p_adjusted` is Holm's over the comparisons of one outcome.
+def comparisons(
+    judged: pd.DataFrame, frames: StudyFrames, sample: Sample, epochs: Sequence[Summary] = SUMMARIES
+) -> list[PairedComparison]:
+    """Every comparison, both outcomes, at each epoch; `p_adjusted` is Holm's over the comparisons of one outcome.
 
     Without thresholds there are none.
     """
     entries: list[PairedComparison] = []
     if not frames.has_thresholds:
         return entries
-    for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
+    for summary in sorted(epochs, key=lambda name: name != frames.rule):
         for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary):
             entries += with_holm([compare(judged, *arms, outcome, summary, sample) for arms in frames.compared])
     return entries
 
 
-def score_comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[ScoreComparison]:
-    """Every comparison by score, both epochs; `p_adjusted` is Holm's over the comparisons at one epoch."""
+def score_comparisons(
+    judged: pd.DataFrame, frames: StudyFrames, sample: Sample, epochs: Sequence[Summary] = SUMMARIES
+) -> list[ScoreComparison]:
+    """Every comparison by score, at each epoch; `p_adjusted` is Holm's over the comparisons at one epoch."""
     entries: list[ScoreComparison] = []
-    for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
+    for summary in sorted(epochs, key=lambda name: name != frames.rule):
         entries += with_holm(
             [score_comparison(judged, *arms, summary, sample, frames.goal) for arms in frames.compared]
         )

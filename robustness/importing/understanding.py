@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from robustness.errors import RobustnessError, shown, unknown_name
-from robustness.guards.printable import escaped
+from robustness.guards.printable import escaped, printable
 from robustness.importing import columns as vocabulary
 from robustness.importing.columns import BOOKKEEPING, unprefixed
 from robustness.importing.options import ImportOptions
@@ -162,7 +162,15 @@ class _Columns:
 def _no_arm(table: SourceTable, options: ImportOptions) -> str:
     usual = " or ".join(map(repr, vocabulary.ARM_COLUMNS))
     whole = "" if options.in_python else ", or write ARM=SOURCE if all runs are of one arm"
-    return f"{table.source}: no column {usual}; name the column with {options.named('arm', 'COLUMN')}{whole}"
+    named = options.named("arm", "COLUMN")
+    return f"{table.source}: no column {usual}; name the column with {named}{whole}{_columns_listed(table)}"
+
+
+def _columns_listed(table: SourceTable) -> str:
+    """` (it has: lr, optimizer, ...)`: the columns that may be meant."""
+    names = [str(name) for name in table.frame.columns if name not in (ARM, TASK)]
+    names = [name for name in names if name.lower() not in BOOKKEEPING] or names
+    return f" (it has: {', '.join(map(printable, names[:12]))}{', ...' if len(names) > 12 else ''})"
 
 
 def _metric(table: SourceTable, options: ImportOptions, columns: _Columns) -> tuple[str, str | None]:
@@ -191,7 +199,8 @@ def _metric(table: SourceTable, options: ImportOptions, columns: _Columns) -> tu
 def _which_metric(table: SourceTable, options: ImportOptions, measures: Sequence[str]) -> str:
     if not measures:
         usual = " or ".join(map(repr, vocabulary.METRIC_COLUMNS))
-        return f"{table.source}: no column {usual}; name the column with {options.named('metric', 'COLUMN')}"
+        named = options.named("metric", "COLUMN")
+        return f"{table.source}: no column {usual}; name the column with {named}{_columns_listed(table)}"
     some = ", ".join(measures[:10]) + (", ..." if len(measures) > 10 else "")
     return (
         f"{table.source}: which measure is the metric? name it with {options.named('metric', 'NAME')} (it has: {some})"
