@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from report.drawing.axes import plain_numbers, powers_of_two
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.records.estimates import Ends
+from report.watched import NO_BANDS
 from report.words import bracketed, exact_percent, text
-from robustness.statistics.best_of import MOST_SHARE, Win, crossing, equal_hours, wins
-from robustness.statistics.budget import REACHED, budget_sizes, trials_needed
+from robustness.statistics.best_of import Win, crossing, equal_hours, wins
+from robustness.statistics.budget import MOST_SHARE, REACHED, budget_sizes, trials_needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,11 +72,9 @@ class BestOfResults(TypedDict):
     comparisons: list[BestOfResult]
 
 
-def results(study: JudgedStudy) -> BestOfResults | None:
-    """Every comparison by number of trials and by hours; None for a watched sweep."""
+def results(study: JudgedStudy) -> BestOfResults:
+    """Every comparison by number of trials and by hours."""
     frames, judged = study.frames, study.planned
-    if study.sample.watch is not None:
-        return None
     seconds = judged.loc[judged["paired"]].groupby("arm")["seconds"].mean()
     cost: dict[str, HoursToTarget] = {}
     for arm in frames.arms:
@@ -138,14 +137,22 @@ def _win(win: Win, hours: float | None) -> WinAt:
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The probability by number of trials; none without a pair."""
     found = analysis.results["best_of"]
-    if found is None or not found["comparisons"]:
+    if not found["comparisons"]:
         return
+    watched = analysis.study.sample.watch is not None
     picture = Picture(
         "best-of",
         "Chance of the better best score by number of trials",
         "A line for each comparison: the probability that the first arm's best of n trials is better than the "
-        "second's, with 95 % intervals up to a tenth of the configurations.",
-        partial(_draw, found["comparisons"]),
+        "second's" + ("." if watched else ", with 95 % intervals up to a tenth of the configurations."),
+        partial(_draw, found["comparisons"], "trials"),
+    )
+    timed = [entry for entry in found["comparisons"] if len(entry["hours"]) > 1]
+    by_hours = Picture(
+        "best-of-hours",
+        "Chance of the better best score by hours",
+        "The same for arms that each have the same hours of training: a line for each comparison.",
+        partial(_draw, timed, "hours"),
     )
     rows, clauses = [], []
     for entry in found["comparisons"]:
@@ -170,8 +177,13 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             + (f", {exact_percent(end['probability'])} for {end['first']}" if end["first"] > 1 else "")
         )
     notes = (
-        "Each arm tunes on its own random configurations. There is no interval beyond a tenth of the configurations: "
-        "resamples have no better ones than the sample.",
+        "Each arm tunes on its own random configurations. "
+        + (
+            NO_BANDS
+            if watched
+            else "There is no interval beyond a tenth of the configurations: resamples have no better ones than the "
+            "sample."
+        ),
         *(
             f"{text(arm, 60)}: {cost['trial']:.3g} h a trial"
             + ("" if cost["target"] is None else f", {cost['target']:.3g} h until one is good with 90 % chance")
@@ -182,24 +194,30 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
     reading = f"Chance that the best of n trials is better: {'; '.join(clauses)}."
     numbers = Numbers(("Arms", "Trials", "Chance [95 %]"), tuple(rows))
-    yield Section("best-of", "At another budget", reading, (picture,), numbers, notes)
+    pictures = (picture, by_hours) if timed else (picture,)
+    yield Section("best-of", "At another budget", reading, pictures, numbers, notes)
 
 
-def _draw(comparisons: list[BestOfResult]) -> Figure:
+def _draw(comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -> Figure:
     figure, axes = panel()
     for entry in comparisons[:6]:
-        trials = [win["first"] for win in entry["trials"]]
         label = f"{text(entry['arms'][0], 14)} - {text(entry['arms'][1], 14)}"
-        (line,) = axes.plot(trials, [100 * win["probability"] for win in entry["trials"]], label=label)
-        known = [win for win in entry["trials"] if win["low"] is not None and win["high"] is not None]
-        low, high = ([100 * float(win[end] or 0.0) for win in known] for end in ("low", "high"))
-        axes.fill_between([win["first"] for win in known], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+        at = [(_budget(win, budget), win) for win in entry[budget]]
+        (line,) = axes.plot([x for x, _ in at], [100 * win["probability"] for _, win in at], label=label)
+        known = [(x, win) for x, win in at if win["low"] is not None and win["high"] is not None]
+        low, high = ([100 * float(win[end] or 0.0) for _, win in known] for end in ("low", "high"))
+        axes.fill_between([x for x, _ in known], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
     axes.axhline(50, color=INK, linewidth=0.8)
     axes.set_xscale("log")
-    powers_of_two(axes.xaxis)
+    if budget == "trials":
+        powers_of_two(axes.xaxis)
     plain_numbers(axes.xaxis)
     axes.set_ylim(0, 100)
-    axes.set_xlabel("trials of each arm")
+    axes.set_xlabel("trials of each arm" if budget == "trials" else "hours of each arm")
     axes.set_ylabel("% chance that the first is better")
     axes.legend(fontsize=9)
     return figure
+
+
+def _budget(win: WinAt, budget: Literal["trials", "hours"]) -> float:
+    return float(win["first"]) if budget == "trials" or win["hours"] is None else win["hours"]
