@@ -12,7 +12,7 @@ import numpy as np
 from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import plain_numbers, powers_of_two
-from report.drawing.style import INK, panel
+from report.drawing.style import ARM_COLOURS, INK, panel
 from report.judged_study import JudgedStudy
 from report.records.estimates import Ends
 from report.watched import NO_BANDS
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST = 40
 """Budgets shown; every n up to a tenth of the configurations where there are no more."""
+READ = 3
+"""Comparisons in the sentence; the table has all."""
 
 
 class WinAt(Ends):
@@ -52,6 +54,9 @@ class HoursToTarget(TypedDict):
 
     trial: float | None
     target: float | None
+    target_low: float | None
+    target_high: float | None
+    """By the ends of the interval of the share of good trials; None where no number of trials is enough."""
 
 
 class BestOfResult(TypedDict):
@@ -79,12 +84,18 @@ def results(study: JudgedStudy) -> BestOfResults:
     cost: dict[str, HoursToTarget] = {}
     for arm in frames.arms:
         hours = float(seconds.get(arm, math.nan)) / 3600
-        share = study.outcome_counts[arm]["good"]["fraction"] if frames.has_thresholds else None
-        needed = None if share is None else trials_needed(min(1.0, share), study.sample.population)
+        good = study.outcome_counts[arm]["good"] if frames.has_thresholds else None
+        shares = (None, None, None) if good is None else (good["fraction"], good["high"], good["low"])
+        needed = [
+            None if share is None else trials_needed(min(1.0, share), study.sample.population) for share in shares
+        ]
         known = math.isfinite(hours) and hours > 0
+        target, low, high = (None if each is None or not known else each * hours for each in needed)
         cost[arm] = {
             "trial": hours if known else None,
-            "target": needed * hours if known and needed is not None else None,
+            "target": target,
+            "target_low": low,
+            "target_high": high,
         }
     comparisons = [entry for arms in frames.compared if (entry := _compared(study, arms, cost)) is not None]
     return {"chance": REACHED, "cost": cost, "comparisons": comparisons}
@@ -169,44 +180,65 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             )
             for win in entry["hours"][:: max(1, len(entry["hours"]) // 4)]
         ]
-        at = entry["crossing"]["trials"]
-        start, end = entry["trials"][0], entry["trials"][-1]
-        clauses.append(
-            f"{name}: {exact_percent(start['probability'])} for one trial"
-            + (f", and the likelier winner changes at {at}" if at is not None else "")
-            + (f", {exact_percent(end['probability'])} for {end['first']}" if end["first"] > 1 else "")
-        )
+        clauses.append(f"{name} {_clause(entry)}")
     notes = (
         "Each arm tunes on its own random configurations. "
         + (
             NO_BANDS
             if watched
-            else "There is no interval beyond a tenth of the configurations: resamples have no better ones than the "
-            "sample."
+            else "There is no interval beyond a tenth of the configurations (dotted): resamples have no better ones "
+            "than the sample, and at its full size the best score of each arm is a single trial's."
         ),
         *(
             f"{text(arm, 60)}: {cost['trial']:.3g} h a trial"
-            + ("" if cost["target"] is None else f", {cost['target']:.3g} h until one is good with 90 % chance")
+            + ("" if cost["target"] is None else f", {_target(cost)} h until one is good with 90 % chance")
             + "."
             for arm, cost in found["cost"].items()
             if cost["trial"] is not None
         ),
     )
-    reading = f"Chance that the best of n trials is better: {'; '.join(clauses)}."
+    more = len(clauses) - READ
+    reading = f"Chance that the first arm's best score is better: {'; '.join(clauses[:READ])}" + (
+        f"; {more} more in the table." if more > 0 else "."
+    )
     numbers = Numbers(("Arms", "Trials", "Chance [95 %]"), tuple(rows))
     pictures = (picture, by_hours) if timed else (picture,)
     yield Section("best-of", "At another budget", reading, pictures, numbers, notes)
 
 
+def _target(cost: HoursToTarget) -> str:
+    """`0.0375 [0.0113 to 0.111]`, or `[0.0113 or more]` where the share of good trials may be 0."""
+    target, low, high = cost["target"], cost["target_low"], cost["target_high"]
+    if low is None:
+        return f"{target:.3g}"
+    return f"{target:.3g} [{low:.3g} or more]" if high is None else f"{target:.3g} [{low:.3g} to {high:.3g}]"
+
+
+def _clause(entry: BestOfResult) -> str:
+    """`22.5 % for one trial, 19.9 % for 8`: the last number that has an interval, or a tenth of the configurations."""
+    start = entry["trials"][0]
+    end = max(
+        (win for win in entry["trials"] if win["first"] <= max(1.0, MOST_SHARE * entry["configurations"])),
+        key=lambda win: win["first"],
+    )
+    words = f"{exact_percent(start['probability'])} for one trial"
+    if end["first"] > 1:
+        words += f", {exact_percent(end['probability'])} for {end['first']}"
+    at = entry["crossing"]["trials"]
+    return words if at is None or at > end["first"] else f"{words} (the likelier winner changes at {at})"
+
+
 def _draw(comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -> Figure:
     figure, axes = panel()
-    for entry in comparisons[:6]:
+    for colour, entry in zip(ARM_COLOURS, comparisons[:6], strict=False):
         label = f"{text(entry['arms'][0], 14)} - {text(entry['arms'][1], 14)}"
         at = [(_budget(win, budget), win) for win in entry[budget]]
-        (line,) = axes.plot([x for x, _ in at], [100 * win["probability"] for _, win in at], label=label)
+        sure = [(x, win) for x, win in at if max(win["first"], win["second"]) <= MOST_SHARE * entry["configurations"]]
+        axes.plot([x for x, _ in at], [100 * win["probability"] for _, win in at], color=colour, linestyle=(0, (1, 2)))
+        axes.plot([x for x, _ in sure], [100 * win["probability"] for _, win in sure], color=colour, label=label)
         known = [(x, win) for x, win in at if win["low"] is not None and win["high"] is not None]
         low, high = ([100 * float(win[end] or 0.0) for _, win in known] for end in ("low", "high"))
-        axes.fill_between([x for x, _ in known], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+        axes.fill_between([x for x, _ in known], low, high, color=colour, alpha=0.15, linewidth=0)
     axes.axhline(50, color=INK, linewidth=0.8)
     axes.set_xscale("log")
     if budget == "trials":
