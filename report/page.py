@@ -7,20 +7,24 @@ that comes from a study is escaped by the templates. The same store always yield
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
 
 from report.analysis import Analysis, analyse
-from report.document import Gallery, Numbers, Slider
+from report.document import Gallery, Numbers
 from report.drawing.style import drawing
 from report.drawing.svg import quiet, to_svg
 from report.drawing.widths import Width, fit_to
+from report.exploring.data import ExploreData, explore_data
+from report.exploring.packing import pack_rows
+from report.exploring.section import explore_section
 from report.exports import results_csv
 from report.frames import StudyFrames
 from report.judging import OUTCOMES
@@ -28,7 +32,6 @@ from report.sections import make_sections
 from report.sections.cautions import cautions
 from report.sections.configurations import configuration_table
 from report.sections.provenance import provenance
-from report.sections.thresholds import SliderData, slider_data
 from report.words import score, share_cell, text
 from robustness.files import file_name
 from robustness.guards.outputs import GENERATOR, writing
@@ -36,6 +39,47 @@ from robustness.store import StudyStore
 from robustness.sweep.outcomes import SUMMARIES
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_STYLES = ("page.css", "explore.css")
+_SCRIPTS = (
+    "data",
+    "distributions",
+    "statistics",
+    "recompute",
+    "elements",
+    "state",
+    "charts",
+    "plots",
+    "views",
+    "card",
+    "heat_map",
+    "controls",
+    "results",
+    "table",
+    "download",
+    "explore",
+    "start",
+)
+"""The files in `templates/scripts`, in the order in which they make the page's one script."""
+_LARGE_CSV = 200_000
+"""From this many bytes on, the table of results in the page is compressed."""
+
+
+class PageData(TypedDict):
+    """The data of the page's script."""
+
+    explore: ExploreData | None
+    table: NotRequired[str]
+    """All rows of the table of configurations, packed, if the page lists only the first."""
+
+
+class CsvLink(TypedDict):
+    """The table of results inside the page."""
+
+    href: str
+    name: str
+    plain: str | None
+    """The name of the CSV that the page's script makes of a compressed one."""
+    rows: int
 
 
 class DrawnPicture(TypedDict):
@@ -55,7 +99,6 @@ class DrawnSection(TypedDict):
     numbers: Numbers | None
     notes: tuple[str, ...]
     galleries: tuple[Gallery, ...]
-    slider: Slider | None
 
 
 def write_report(study: StudyStore | StudyFrames | Analysis, path: Path | str, force: bool = False) -> Path:
@@ -99,16 +142,21 @@ def write_figures(
 def render(analysis: Analysis) -> str:
     """The page."""
     sections = draw_sections(analysis)
+    explored = explore_data(analysis)
     contents = [
         ("verdict", "Verdict"),
         ("warnings", "Before you trust it"),
+        *([("explore", "Explore")] if explored else []),
         *((section["name"], section["title"]) for section in sections),
         ("configurations", "All configurations"),
         ("making", "How it was made"),
     ]
-    style, script = _asset("page.css"), _asset("page.js")
+    style, script = "".join(map(_asset, _STYLES)), _script()
     frames = analysis.frames
-    csv = results_csv(frames)
+    configurations = configuration_table(analysis)
+    data: PageData = {"explore": explored}
+    if len(configurations.rows) > len(configurations.listed):
+        data["table"] = pack_rows(configurations.rows)
     return (
         _environment()
         .get_template("page.html")
@@ -117,7 +165,8 @@ def render(analysis: Analysis) -> str:
             policy=_policy(script, style),
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
-            data=_embedded(slider_data(analysis)),
+            data=_embedded(data),
+            explore=explore_section(analysis) if explored else None,
             name=text(frames.name, 200),
             description=text(frames.document.get("description", ""), 2000),
             verdict=analysis.results["verdict"],
@@ -125,8 +174,8 @@ def render(analysis: Analysis) -> str:
             warnings=cautions(analysis),
             sections=sections,
             contents=contents,
-            configurations=configuration_table(analysis),
-            csv={"href": _data_url(csv), "name": f"{file_name(frames.name)}.csv", "rows": len(frames.trials)},
+            configurations=configurations,
+            csv=_csv_link(frames),
             provenance=provenance(frames),
         )
     )
@@ -151,7 +200,6 @@ def draw_sections(analysis: Analysis) -> list[DrawnSection]:
                     "numbers": section.numbers,
                     "notes": section.notes,
                     "galleries": section.galleries,
-                    "slider": section.slider,
                 }
             )
     return drawn
@@ -186,6 +234,11 @@ def _asset(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
+def _script() -> str:
+    files = "".join(_asset(f"scripts/{name}.js") for name in _SCRIPTS)
+    return f'"use strict";\n(() => {{\n{files}}})();\n'
+
+
 def _policy(script: str, style: str) -> str:
     def fingerprint(content: str) -> str:
         return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
@@ -196,7 +249,7 @@ def _policy(script: str, style: str) -> str:
     )
 
 
-def _embedded(data: SliderData) -> Markup:
+def _embedded(data: PageData) -> Markup:
     """JSON that cannot end the script element it stands in."""
     written = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     for letter in "<>&":
@@ -204,5 +257,12 @@ def _embedded(data: SliderData) -> Markup:
     return Markup(written)  # noqa: S704 - nothing of HTML is left in it
 
 
-def _data_url(csv: str) -> str:
-    return "data:text/csv;charset=utf-8," + quote(csv, safe=",;:@/?!~*'()=+$[]")
+def _csv_link(frames: StudyFrames) -> CsvLink:
+    """The table of results as the address of a link: plain CSV, or gzip where that is large."""
+    csv, name = results_csv(frames), f"{file_name(frames.name)}.csv"
+    if len(csv) < _LARGE_CSV:
+        address = "data:text/csv;charset=utf-8," + quote(csv, safe=",;:@/?!~*'()=+$[]")
+        return {"href": address, "name": name, "plain": None, "rows": len(frames.trials)}
+    content = base64.b64encode(gzip.compress(csv.encode(), mtime=0)).decode("ascii")
+    address = f"data:application/gzip;base64,{content}"
+    return {"href": address, "name": f"{name}.gz", "plain": name, "rows": len(frames.trials)}
