@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -109,22 +108,6 @@ def at_levels(study: JudgedStudy, nothing: float | None, good: float | None) -> 
         trials[f"outcome_{summary}"] = pd.array(outcomes, dtype="string")
         judges[summary] = other
     return replace(study, trials=trials, judges=judges)
-
-
-def open_page(browser: Browser, page: Path, address: str = "") -> None:
-    """Open a page afresh, with this fragment, and wait until its script has drawn everything."""
-    browser.drain()
-    browser.driver.get("about:blank")
-    browser.driver.get(page.resolve().as_uri() + address)
-    browser.wait(lambda: browser.run("return 'ready' in document.documentElement.dataset"))
-    settle(browser)
-
-
-def settle(browser: Browser) -> None:
-    """Wait until what was asked has been drawn."""
-    browser.driver.execute_async_script(
-        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))"
-    )
 
 
 def ask(browser: Browser, address: str) -> Any:

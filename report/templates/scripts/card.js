@@ -25,10 +25,10 @@ function outcomeWords(study, found, at) {
 function drawCurves(study, state, units) {
   const { epochs, low, high } = study.curves, trials = study.units * study.width;
   if (!epochs.length) return null;
-  const frame = { width: 300, height: 150, left: 40, right: 292, top: 8, bottom: 122 };
+  const frame = { width: 300, height: 172, left: 42, right: 290, top: 8, bottom: 134 };
   const x = linearScale(epochs[0], epochs[epochs.length - 1], frame.left, frame.right);
   const y = linearScale(low, high, frame.bottom, frame.top), svg = chart(frame, "Learning curves: " + study.metric + " by epoch");
-  drawAxes(svg, frame, x, { ticks: () => y.ticks(3), __proto__: y }, "epoch", "");
+  drawAxes(svg, frame, x, y, "epoch", "", 3);
   drawLevels(study, state, svg, frame, y, "y");
   for (let arm = 0; arm < study.width; arm++) {
     let path = "";
@@ -48,13 +48,24 @@ function drawCurves(study, state, units) {
   return svg;
 }
 
+// The selected units that the restriction keeps, in order.
+function keptUnits(study, found, selected) {
+  const { width } = study, kept = (unit) => found.kept.subarray(unit * width, (unit + 1) * width).some(Boolean);
+  return [...selected].filter(kept).sort((a, b) => a - b);
+}
+
+function selectionWords(study, kept, all) {
+  const words = plural(all, study.replicated ? "run" : "configuration") + " selected";
+  return kept === all ? words : words + ", " + kept + " within the restriction";
+}
+
 function showCard(study, found, state, hovered, box) {
   const one = hovered ?? (state.selected.size === 1 ? [...state.selected][0] : null);
   if (one !== null) {
     const values = study.axes.flatMap((entry, axis) => [make("dt", {}, entry.label), make("dd", {}, levelWords(study, axis, one))]);
     const rows = study.arms.map((name, arm) => make("tr", {}, make("th", { scope: "row" }, swatch(arm), name),
       ...outcomeWords(study, found, one * study.width + arm).map((words) => make("td", {}, words))));
-    box.replaceChildren(make("h4", {}, unitWords(study, one)), make("dl", {}, ...values),
+    box.replaceChildren(make("h3", {}, unitWords(study, one)), make("dl", {}, ...values),
       make("table", {}, make("tbody", {}, ...rows)), drawCurves(study, state, [one]) ?? "");
     return;
   }
@@ -63,7 +74,7 @@ function showCard(study, found, state, hovered, box) {
       "learning curves. Click or draw a box to select; the same configurations light up everywhere."));
     return;
   }
-  const units = [...state.selected].sort((a, b) => a - b);
+  const units = keptUnits(study, found, state.selected), all = state.selected.size;
   const rows = study.arms.map((name, arm) => {
     const counted = units.map((unit) => unit * study.width + arm).filter((at) => counts(study, at));
     const share = (code) => counted.filter((at) => found.outcomes[at] === code).length + " of " + counted.length;
@@ -71,8 +82,8 @@ function showCard(study, found, state, hovered, box) {
     return make("tr", {}, make("th", { scope: "row" }, swatch(arm), name), make("td", {}, mean),
       ...(study.primary ? [make("td", {}, share(0)), make("td", {}, share(2))] : []));
   });
-  const heads = ["Arm", "Mean score", ...(study.primary ? ["Learned nothing", "Good"] : [])];
-  box.replaceChildren(make("h4", {}, plural(units.length, study.replicated ? "selected run" : "selected configuration")),
+  const heads = ["Arm", "Mean", ...(study.primary ? ["Learned nothing", "Good"] : [])];
+  box.replaceChildren(make("h3", {}, selectionWords(study, units.length, all)),
     make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
       make("tbody", {}, ...rows)),
     drawCurves(study, state, units.slice(0, MOST_CURVES)) ?? "",

@@ -84,14 +84,14 @@ function tickLabels(scale, length) {
   return scale.ticks(1).slice(0, 1).map((value) => [scale(value), short(value)]);
 }
 
-function drawAxes(svg, frame, x, y, xWords, yWords) {
+function drawAxes(svg, frame, x, y, xWords, yWords, most = 5) {
   const { left, right, top, bottom } = frame, group = draw("g", { class: "axes" });
   for (const [place, name] of tickLabels(x, right - left)) {
     const half = LETTER * name.length / 2, at = Math.min(frame.width - half, Math.max(half, place));
     group.append(draw("path", { class: "grid", d: `M${place} ${top}V${bottom}` }),
       draw("text", { x: at, y: bottom + 14, "text-anchor": "middle" }, name));
   }
-  for (const value of y.ticks(5)) {
+  for (const value of y.ticks(most)) {
     group.append(draw("path", { class: "grid", d: `M${left} ${y(value)}H${right}` }),
       draw("text", { x: left - 5, y: y(value) + 3.5, "text-anchor": "end" }, short(value)));
   }

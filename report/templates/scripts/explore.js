@@ -22,13 +22,14 @@ function startExploring(study, table) {
   };
   const updateControls = makeControls(study, find("controls"), act.change);
   const views = makeViews(study, find("views"), act), updateHeat = makeHeatMap(study, find("heat"), act);
-  const card = find("card");
+  const updateComparisons = makeComparisons(study, find("comparisons"), find("measure"), act), card = find("card");
 
   function light() {
-    views.highlight(state, hovered);
+    const units = keptUnits(study, found, state.selected);
+    views.highlight(new Set(units), hovered);
     table?.select(state.selected);
     showCard(study, found, state, hovered, card);
-    find("selected").textContent = state.selected.size ? plural(state.selected.size, study.replicated ? "run" : "configuration") + " selected" : "";
+    find("selected").textContent = state.selected.size ? selectionWords(study, units.length, state.selected.size) : "";
     find("clear").hidden = !state.selected.size;
   }
 
@@ -39,7 +40,7 @@ function startExploring(study, table) {
     kept.textContent = found.configurations.toLocaleString("en") + " of " + plural(total, "configuration");
     const said = showFractions(study, found);
     live.textContent = (restricted ? kept.textContent + ": " : "") + said.join(", ");
-    showComparisons(study, found, find("comparisons"));
+    updateComparisons(found, state);
     updateControls(state);
     for (const input of sliders) {
       const outcome = input.dataset.outcome, level = state.levels[outcome];

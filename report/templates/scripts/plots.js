@@ -21,8 +21,8 @@ function makePlot(figure, words, act) {
     if (!built) return;
     const groups = new Map(), near = [];
     for (const point of built.points) {
-      if (selected.has(point.unit)) groups.set(point.arm, [...(groups.get(point.arm) || []), point]);
-      if (point.unit === hovered) near.push(point);
+      if (selected.has(point.unit) && point.kept && point.arm >= 0) groups.set(point.arm, [...(groups.get(point.arm) || []), point]);
+      if (point.unit === hovered && point.arm >= 0) near.push(point);
     }
     const shapes = [];
     if (built.trace) {

@@ -11,24 +11,36 @@ function showFractions(study, found) {
   return said;
 }
 
-function showComparisons(study, found, box) {
-  const difference = (value, low, high, write) => {
-    if (value === null || value === undefined) return "\u2013";
-    return write(value) + (low === null ? "" : " [" + write(low) + " to " + write(high) + "]");
+// What differences can be shown of: the outcomes, then the mean score.
+function measures(study) {
+  const scores = { key: "score", words: "mean " + study.metric + (study.tasks.length > 1 ? ", in SDs of each task" : ""), decimals: 3 };
+  const outcomes = study.primary ? ["learned_nothing", "good"] : [];
+  outcomes.sort((a, b) => Number(b === study.primary) - Number(a === study.primary));
+  return [...outcomes.map((key) => ({ key, words: key.replace("_", " ") + ", in points", decimals: 1 })), scores];
+}
+
+// Of two arms every difference; of more, those of the chosen measure.
+function makeComparisons(study, table, place, act) {
+  if (!table) return () => {};
+  const known = measures(study), several = study.compared.length > 1;
+  const chosen = chooser("difference in", known.map((each) => each.words), (at) => act.change((state) => { state.measure = known[at].key; }));
+  if (several) place.append(chosen.label);
+  return (found, state) => {
+    chosen.select.value = known.findIndex((each) => each.key === state.measure);
+    const rows = known.filter((each) => !several || each.key === state.measure).flatMap((measure) => {
+      const scale = measure.key === "score" ? 1 : 100, write = (value) => signed(scale * value, measure.decimals);
+      const entries = measure.key === "score" ? found.scores : found.paired.filter((entry) => entry.outcome === measure.key);
+      return entries.map((entry) => {
+        const [value, low, high] = turned(measure.key === "score" ? entry.mean_difference : entry.difference, entry);
+        const words = value === null ? "\u2013" : write(value) + (low === null ? "" : " [" + write(low) + " to " + write(high) + "]");
+        return make("tr", {}, make("th", { scope: "row" }, study.arms[entry.arms[1]] + " \u2212 " + study.arms[entry.arms[0]]),
+          make("td", {}, measure.words), make("td", {}, words),
+          study.watched ? null : make("td", {}, pNumber(entry.p_value)),
+          study.watched || !several ? null : make("td", {}, pNumber(entry.p_adjusted)));
+      });
+    });
+    table.replaceChildren(...rows);
   };
-  const points = (value) => signed(100 * value, 1), plain = (value) => signed(value, 3);
-  const rows = found.paired.map((entry) => [entry, study.arms[entry.arms[1]] + " \u2212 " + study.arms[entry.arms[0]],
-    entry.outcome.replace("_", " ") + ", points", difference(...turned(entry.difference, entry), points)]);
-  for (const entry of found.scores) {
-    const what = "mean " + study.metric + (study.tasks.length > 1 ? ", SDs" : "");
-    rows.push([entry, study.arms[entry.arms[1]] + " \u2212 " + study.arms[entry.arms[0]], what,
-      difference(...turned(entry.mean_difference, entry), plain)]);
-  }
-  const several = study.compared.length > 1;
-  box.replaceChildren(...rows.map(([entry, arms, what, words]) => make("tr", {},
-    make("th", { scope: "row" }, arms), make("td", {}, what), make("td", {}, words),
-    study.watched ? null : make("td", {}, pNumber(entry.p_value)),
-    study.watched || !several ? null : make("td", {}, pNumber(entry.p_adjusted)))));
 }
 
 // A difference as the second arm minus the first, as everywhere on the page.
@@ -38,7 +50,7 @@ function turned(value, entry) {
 }
 
 function showProfiles(study, found, state, box) {
-  const frame = chartFrame(420, 250), [low, high] = study.range;
+  const frame = chartFrame(400, 330), [low, high] = study.range;
   const x = linearScale(low, high, frame.left, frame.right), y = linearScale(0, 100, frame.bottom, frame.top);
   const svg = chart(frame, "Performance profiles of the configurations kept");
   drawAxes(svg, frame, x, y, "threshold of " + study.metric, "% of configurations " + (study.sign < 0 ? "below" : "above"));

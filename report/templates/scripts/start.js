@@ -3,13 +3,9 @@
 async function start() {
   const data = JSON.parse(document.getElementById("data").textContent);
   startDownload();
-  if (!("DecompressionStream" in window)) {
-    await startTable(null);
-    return;
-  }
-  const table = await startTable(data.table);
-  if (data.explore) startExploring(await readStudy(data.explore), table);
-  document.documentElement.dataset.ready = "";
+  const unpacks = "DecompressionStream" in window, table = await startTable(unpacks ? data.table : null);
+  if (unpacks && data.explore) startExploring(await readStudy(data.explore), table);
+  document.body.dataset.ready = "";
 }
 
 start();

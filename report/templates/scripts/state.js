@@ -7,6 +7,7 @@ function newState(study) {
   return {
     only: new Map(), tasks: null, levels: {}, selected: new Set(),
     pair: study.compared.length ? study.compared[0] : [0, Math.min(1, study.width - 1)],
+    measure: measures(study)[0].key,
     by: Math.max(0, study.axes.findIndex((entry) => entry.stops.length > 0)), heat: null,
   };
 }
@@ -39,6 +40,7 @@ function addressOf(study, state) {
   const fresh = newState(study);
   if (String(state.pair) !== String(fresh.pair)) parts.set("pair", state.pair.join(","));
   if (state.by !== fresh.by) parts.set("by", study.axes[state.by].name);
+  if (state.measure !== fresh.measure) parts.set("difference", state.measure);
   if (state.heat) parts.set("heat", state.heat.join(","));
   if (state.selected.size) parts.set("select", rangesOf(state.selected));
   const query = parts.toString();
@@ -89,6 +91,7 @@ function stateOf(study, address) {
   }
   const pair = (parts.get("pair") || "").split(",").map((text) => place(text, study.width));
   if (pair.length === 2 && pair[0] >= 0 && pair[1] >= 0 && pair[0] !== pair[1]) state.pair = pair;
+  if (measures(study).some((each) => each.key === parts.get("difference"))) state.measure = parts.get("difference");
   const by = study.axes.findIndex((entry) => entry.name === parts.get("by"));
   if (by >= 0) state.by = by;
   const heat = (parts.get("heat") || "").split(",");

@@ -10,7 +10,7 @@ function makeViews(study, box, act) {
   if (study.axes.length) views.push(parallelView(study, box, act));
   return {
     update: (found, state) => { for (const view of views) view.update(found, state); },
-    highlight: (state, hovered) => { for (const view of views) view.highlight(state.selected, hovered); },
+    highlight: (selected, hovered) => { for (const view of views) view.highlight(selected, hovered); },
   };
 }
 
@@ -158,7 +158,7 @@ function parallelView(study, box, act) {
         if (!counted) continue;
         lines[Number(kept)].push(unit);
         if (kept) places(unit).forEach((x, row) => {
-          if (x !== null) points.push({ unit, arm: Math.max(0, row - hyperparameters.length), kept, x, y: middle(row), row });
+          if (x !== null) points.push({ unit, arm: row - hyperparameters.length, kept, x, y: middle(row) });
         });
       }
       const thin = (units) => units.filter((_, at) => at % Math.ceil(units.length / MOST_LINES) === 0);

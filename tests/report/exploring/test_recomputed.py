@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.browser import Browser, pages
-from support.exploring import LISTEN, answered, ask, open_page, random_question
+from support.exploring import LISTEN, answered, ask, random_question
 from support.stores import Made, fill, made_study, note_by_cell, typical
 from support.studies import store_url, write_study
 
@@ -128,7 +128,7 @@ def test_fifty_random_questions_have_the_answers_of_python(browser: Browser, tmp
     analysis = STUDIES[name](tmp_path)
     page = write_report(analysis, tmp_path / "page.html")
     rng = np.random.default_rng(len(name))
-    open_page(browser, page)
+    browser.open(page)
     browser.run(LISTEN)
     sizes, tested = set(), 0
     for number in range(QUESTIONS):
