@@ -169,5 +169,6 @@ def _curves(analysis: Analysis, cell: _Cells) -> CurveEntry:
         "epochs": curves.epochs,
         "low": curves.low,
         "high": curves.high,
-        "packed": pack({"steps": curves.steps.T}),
+        # Differences from one bin to the next, modulo 256, take a third less space.
+        "packed": pack({"steps": np.diff(curves.steps, axis=1, prepend=np.uint8(0)).T}),
     }

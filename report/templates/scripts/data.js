@@ -28,10 +28,12 @@ async function unpackedRows(content) {
 
 async function readStudy(data) {
   const arrays = await unpacked(data.packed);
-  const curves = await unpacked(data.curves.packed);
+  const { steps } = await unpacked(data.curves.packed), trials = arrays.score.length;
+  // Each bin of a learning curve is packed as the difference from the one before, modulo 256.
+  for (let at = trials; at < steps.length; at++) steps[at] = (steps[at] + steps[at - trials]) & 255;
   return {
     ...data, ...arrays,
-    steps: curves.steps,
+    steps,
     units: arrays.configuration.length,
     width: data.arms.length,
     sign: data.lower_is_better ? -1 : 1,

@@ -21,6 +21,8 @@ function startExploring(study, table) {
     },
   };
   const updateControls = makeControls(study, find("controls"), act.change);
+  const profiles = make("figure");
+  find("views").append(profiles);
   const views = makeViews(study, find("views"), act), updateHeat = makeHeatMap(study, find("heat"), act);
   const updateComparisons = makeComparisons(study, find("comparisons"), find("measure"), act), card = find("card");
 
@@ -58,7 +60,7 @@ function startExploring(study, table) {
 
   function redraw() {
     waiting = false;
-    showProfiles(study, found, state, find("profiles"));
+    showProfiles(study, found, state, profiles);
     views.update(found, state);
     updateHeat(found, state);
     const { width } = study, restricted = isRestricted(state), current = found.kept;
