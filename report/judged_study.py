@@ -17,7 +17,7 @@ from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import ArmCounts
 from report.watched import up_to
 from robustness.metrics import find_metric
-from robustness.sweep.outcomes import SUMMARIES, Judge, judges
+from robustness.sweep.outcomes import SUMMARIES, Judge, Summary, judges
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,17 @@ class JudgedStudy:
         planned = self.trials.loc[self.trials["replicate"] % TASK_BLOCK < self.frames.replicates]
         watch = self.sample.watch
         return planned if watch is None else planned.loc[planned["configuration"] < watch.prefix]
+
+    @cached_property
+    def single_epoch(self) -> bool:
+        """Whether the best and the last epoch of every trial are one and the same, as of most imported runs."""
+        same = all(self.trials[f"{name}_best"].equals(self.trials[f"{name}_last"]) for name in ("score", "outcome"))
+        return same and bool((self.frames.trials["epochs"].fillna(0) <= 1).all())
+
+    @property
+    def epochs_shown(self) -> tuple[Summary, ...]:
+        """The epochs at which results are shown: best and last, or the study's alone where they are the same."""
+        return (self.frames.rule,) if self.single_epoch else SUMMARIES
 
     @cached_property
     def default(self) -> pd.DataFrame | None:

@@ -165,9 +165,9 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         at = entry["crossing"]["trials"]
         start, end = entry["trials"][0], entry["trials"][-1]
         clauses.append(
-            f"{name}: {exact_percent(start['probability'])} for one trial"
-            + (f", and the likelier winner changes at {at}" if at is not None else "")
-            + (f", {exact_percent(end['probability'])} for {end['first']}" if end["first"] > 1 else "")
+            f"{name} {exact_percent(start['probability'])} at n = 1"
+            + (f", {exact_percent(end['probability'])} at n = {end['first']}" if end["first"] > 1 else "")
+            + (f" (the likelier winner changes at n = {at})" if at is not None else "")
         )
     notes = (
         "Each arm tunes on its own random configurations. There is no interval beyond a tenth of the configurations: "
@@ -180,7 +180,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             if cost["trial"] is not None
         ),
     )
-    reading = f"Chance that the best of n trials is better: {'; '.join(clauses)}."
+    reading = f"Chance that the best of n random trials is better: {'; '.join(clauses)}."
     numbers = Numbers(("Arms", "Trials", "Chance [95 %]"), tuple(rows))
     yield Section("best-of", "At another budget", reading, (picture,), numbers, notes)
 

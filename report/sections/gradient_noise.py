@@ -255,7 +255,7 @@ def _nearest_to_paper(points: Points, frames: StudyFrames) -> Nearest | None:
 def _sentences(noise: NoiseFigures, arms: Sequence[str]) -> list[str]:
     at = noise["at"]
     if at is None:
-        return ["Nothing has been measured yet, so there is nothing to say."]
+        return ["Nothing has been measured yet."]
     here = {p["arm"]: p for p in noise["points"] if (p["channels"], p["sigma"]) == (at["channels"], at["sigma"])}
     noises = ", ".join(
         f"{arm} {with_error(here[arm]['sd'], _nan(here[arm]['sd_error']))}" for arm in arms if arm in here

@@ -220,7 +220,7 @@ def _section(analysis: Analysis, entry: InteractionsResult, hangs: list[str], pl
     first, second = (text(arm, 40) for arm in entry["arms"])
     what = "mean score" if entry["outcome"] is None else f"share that {OUTCOME_WORDS[entry['outcome']]}"
     scale, unit, write = (1.0, "", signed_to(3)) if entry["outcome"] is None else (100.0, " points", signed_to(0))
-    title = f"Where {first} minus {second} hangs"
+    title = f"Where {first} and {second} differ"
     if entry["why_not"] is not None:
         reading = f"Whether the difference depends on a hyperparameter is unknown: {entry['why_not']}."
     elif hangs:
@@ -239,8 +239,8 @@ def _section(analysis: Analysis, entry: InteractionsResult, hangs: list[str], pl
         values = f">= {min(numbers)}" if is_end else ", ".join(str(value) for value in other["values"])
         low, high = (rounded(100 * other[end]) for end in ("without", "within"))
         reading += (
-            f" It is mainly the share of {text(other['hyperparameter'], 40)} {values}, which is "
-            f"{exact_percent(other['drawn'])} here: from {low} to {high} points as that share goes from 0 to 1."
+            f" It depends mainly on the share of configurations with {text(other['hyperparameter'], 40)} {values}, "
+            f"{exact_percent(other['drawn'])} here: {low} points without them, {high} with them alone."
         )
     rows = []
     for name, each in entry["hyperparameters"].items():

@@ -8,7 +8,7 @@ from report.comparison import favoured
 from report.frames import StudyFrames
 from report.records.comparisons import ScoreComparison
 from report.records.estimates import ArmCounts, known
-from report.words import beside_zero, capitalised, has_interval, metric_words, p_words, signed
+from report.words import beside_zero, brief, capitalised, has_interval, metric_words, p_words, signed
 from robustness.errors import plural
 
 
@@ -18,8 +18,8 @@ def verdict_by_scores(
     """The median score of each arm, and which arms have a better mean."""
     shown = {arm: entry for arm, entry in arms.items() if entry["median"] is not None}
     if not shown:
-        return ["Nothing has finished yet, so there is nothing to say."]
-    medians = ", ".join(f"{arm} {entry['median']:.3f}" for arm, entry in shown.items())
+        return ["No trial has a result yet."]
+    medians = ", ".join(f"{arm} {brief(known(entry['median']), 3)}" for arm, entry in shown.items())
     first = f"Median {metric_words(frames.metric)} ({frames.goal.word} is better): {medians}."
     main = [entry for entry in scores if entry["epoch"] == frames.rule and entry["mean_difference"] is not None]
     if not main:
@@ -36,7 +36,7 @@ def verdict_by_scores(
         least = f" (smallest {p_words(min(tested))})" if tested else ""
         words = f"No two arms differ significantly in their mean {after}".rstrip()
         return [first, f"{words}{least}."]
-    return [first, capitalised(f"{after}, {'; '.join(clauses)}." if after else f"{'; '.join(clauses)}.")]
+    return [first, f"{capitalised(after)}, {'; '.join(clauses)}." if after else f"{'; '.join(clauses)}."]
 
 
 def better_arm(entry: ScoreComparison, frames: StudyFrames) -> str | None:
@@ -53,7 +53,7 @@ def _by(entry: ScoreComparison, frames: StudyFrames) -> str:
     if has_interval(entry):
         low, high = sorted(abs(known(entry[end])) for end in ("low", "high"))
         ends = f"95 % interval {beside_zero(low, _plain, 3)} to {beside_zero(high, _plain, 3)}; "
-    return f"by {difference:.3f} {metric_words(frames.metric)} on average ({ends}{p_words(entry['p_adjusted'])})"
+    return f"by {brief(difference, 3)} {metric_words(frames.metric)} on average ({ends}{p_words(entry['p_adjusted'])})"
 
 
 def _plain(value: float, decimals: int) -> str:

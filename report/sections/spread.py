@@ -127,7 +127,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         if entry["interval"].startswith("none")
     }
     notes = (
-        "An arm that is robust lies to the left and high up; one to the left and low is uniformly mediocre.",
+        "A robust arm lies high and to the left; an arm low and to the left is uniformly mediocre.",
         *sorted(reasons),
     )
     columns = ("Arm", "Mean", *(WORDS[name].capitalize() for name in MEASURES))

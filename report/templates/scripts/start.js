@@ -2,6 +2,7 @@
 
 async function start() {
   const data = JSON.parse(document.getElementById("data").textContent);
+  startFolding();
   startDownload();
   const unpacks = "DecompressionStream" in window, table = await startTable(unpacks ? data.table : null);
   if (unpacks && data.explore) startExploring(await readStudy(data.explore), table);
