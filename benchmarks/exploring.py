@@ -3,7 +3,7 @@
     python benchmarks/exploring.py [--page FILE]
 
 Writes the study of `report_page.py` and its report, or opens a report that exists. Moves of a slider are timed from the
-event to the frame that shows the new numbers and pictures. Needs chromium, chromedriver and the Python package selenium.
+event to the frame that shows the new numbers and pictures. Needs chromium, chromedriver and selenium.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from report_page import USUAL, fill
 from results import Result, parser, show
