@@ -52,7 +52,7 @@ class LargeStudy:
         return False
 
     def document(self) -> dict[str, Any]:
-        outcomes = {"metric": "validation_auc", "primary": "good", "good": {"at_least": 0.8}}
+        outcomes = {"metric": "validation_auc", "epoch": "best", "primary": "good", "good": {"at_least": 0.8}}
         return {
             "name": self.name,
             "sampling": {"seed": 0},

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from report.comparison import Sample, comparisons, outcome_counts, score_comparisons
 from report.frames import TASK_BLOCK, StudyFrames
-from report.judging import judge_trials, worst_score
+from report.judging import judge_trials, worst_scores
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import ArmCounts
 from report.watched import up_to
@@ -72,7 +72,7 @@ class JudgedStudy:
     def default(self) -> pd.DataFrame | None:
         """The judged trials of the study's default configuration; None if it names none."""
         own = self.frames.default
-        return None if own is None else judge_trials(own, self.judges, worst_score(self.frames))
+        return None if own is None else judge_trials(own, self.judges, worst_scores(self.frames))
 
     @cached_property
     def outcome_counts(self) -> dict[str, ArmCounts]:
@@ -84,12 +84,12 @@ class JudgedStudy:
     @cached_property
     def comparisons(self) -> list[PairedComparison]:
         """Every paired comparison of two arms (`report.comparison.comparisons`)."""
-        return comparisons(self.planned, self.frames, self.sample)
+        return comparisons(self.planned, self.frames, self.sample, self.epochs_shown)
 
     @cached_property
     def score_comparisons(self) -> list[ScoreComparison]:
         """Every comparison of two arms by their scores (`report.comparison.score_comparisons`)."""
-        return score_comparisons(self.planned, self.frames, self.sample)
+        return score_comparisons(self.planned, self.frames, self.sample, self.epochs_shown)
 
     @cached_property
     def score_range(self) -> tuple[float, float]:

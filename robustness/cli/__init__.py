@@ -19,6 +19,7 @@ from typing import NamedTuple, NoReturn, TextIO
 from robustness.cli import arguments as declare
 from robustness.errors import RobustnessError
 from robustness.guards.printable import printable
+from robustness.version import __version__
 
 DONE, INCOMPLETE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: all done; some trials failed or the run was cut short; bad input; stopped by the user, can be resumed."""
@@ -173,8 +174,5 @@ class _Version(argparse.Action):
     """Print the version of the installed package and exit."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        # Reading package metadata would double the time of every --help.
-        from importlib.metadata import version
-
-        print(f"robustness {version('robustness-study')}")
+        print(f"robustness {__version__}")
         parser.exit()

@@ -17,7 +17,7 @@ from report.analysis import Analysis, analyse
 from report.drawing.style import ARM_COLOURS, INK, VERDICT_COLOURS, drawing
 from report.first_screen.lines import comparisons_of
 from report.first_screen.scale import MOST_TICKS, Scale
-from report.first_screen.screen import SHOWN_WARNINGS, first_screen, verdict_picture
+from report.first_screen.screen import NO_WARNINGS, SHOWN_WARNINGS, first_screen, verdict_picture
 from report.page import notebook_html, render
 from report.sections import SECTIONS, sections_by_part
 from report.sections.cautions import cautions
@@ -87,7 +87,6 @@ def test_the_lines_are_the_numbers_of_the_json(study_of: Callable[[str], Analysi
     compared = comparisons_of(analysis)
     assert compared is not None
     found = [(list(line.arms), line.task, line.difference, line.low, line.high) for line in compared.lines]
-    assert [each[:2] for each in found] == [list_ for *list_, _, _, _ in map(list, expected(analysis))] or True
     wanted = list(expected(analysis))
     assert len(found) == len(wanted) >= 1
     for one, other in zip(found, wanted, strict=True):
@@ -151,7 +150,7 @@ def test_a_significant_difference_names_the_better_arm_its_number_and_interval(
         ("two tasks", "standard deviations in the mean value"),
         ("two tasks with thresholds", "fast is less sensitive to its hyperparameters than slow"),
         ("unpaired", "fast is better than slow"),
-        ("unpaired with thresholds", "of 24 configurations with slow"),
+        ("unpaired with thresholds", "of 36 configurations with slow"),
         ("stopped", "95 % confidence sequence"),
         ("final models", "test AUC"),
     ],
@@ -212,8 +211,9 @@ def test_the_weightiest_warnings_are_shown_and_the_others_folded(awkward: Callab
 
 
 def test_no_warnings_are_said_plainly(study_of: Callable[[str], Analysis]) -> None:
-    assert cautions(study_of("no thresholds")) == [] or "Only 24" in cautions(study_of("no thresholds"))[0]
-    assert "Nothing speaks against" not in render(study_of("no thresholds"))
+    analysis = study_of("no thresholds")
+    assert cautions(analysis) == []
+    assert NO_WARNINGS in render(analysis)
 
 
 def test_markup_in_names_stays_text_on_the_first_screen_and_in_a_notebook(tmp_path: Path) -> None:

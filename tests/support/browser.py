@@ -91,7 +91,7 @@ class Browser:
         return console, sent
 
     def violations(self) -> list[str]:
-        """What axe-core finds at fault, serious or worse: the rule and the first element of each."""
+        """What axe-core finds at fault: the rule and the first element of each."""
         self.run(AXE.read_text(encoding="utf-8"))
         found = self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1];"
@@ -101,7 +101,6 @@ class Browser:
         return [
             f"{each['id']} x {len(each['nodes'])}: {each['nodes'][0]['html'][:200] if each['nodes'] else ''}"
             for each in found
-            if each["impact"] in {"serious", "critical"}
         ]
 
 

@@ -24,14 +24,14 @@ FIVE = ("mfvi", "radial", "mc_dropout", "deterministic", "deep_ensemble")
 
 
 def runs(arms: dict[str, float], tasks: tuple[str, ...] = (), paired: bool = True, shift: float = 0.0) -> pd.DataFrame:
-    """Runs of arms that differ by a shift: 24 learning rates, on each task, or rates of each arm's own."""
+    """Runs of arms that differ by a shift: 36 learning rates, on each task, or rates of each arm's own."""
     rows: list[dict[str, Any]] = []
     for place, (arm, better) in enumerate(arms.items()):
         for task in tasks or ("",):
-            for number in range(24):
+            for number in range(36):
                 rate = 0.001 * (number + 1 + (0 if paired else 100 * place))
                 noise = float(np.random.default_rng([number, len(task), place]).normal(0, 0.02))
-                rows.append({"arm": arm, "rate": rate, "value": 0.4 + 0.015 * number + better + shift + noise})
+                rows.append({"arm": arm, "rate": rate, "value": 0.4 + 0.01 * number + better + shift + noise})
                 if task:
                     rows[-1]["task"] = task
     return pd.DataFrame(rows)
