@@ -387,6 +387,7 @@ def test_the_page_reads_without_javascript(awkward: Callable[[str], Any], folder
         assert plain.driver.find_element("css selector", ".lead").is_displayed()
         assert not plain.driver.find_element("css selector", "#explore .controls").is_displayed()
         assert len(plain.driver.find_elements("css selector", "#table tbody tr")) == 12
+        plain.driver.find_element("css selector", "#part-details > summary").click()
         plain.driver.find_element("id", "csv").send_keys("\n")
         file = folder / "plain" / "mixed.csv"
         plain.wait(lambda: file.exists() and not list(file.parent.glob("*.crdownload")))
