@@ -17,7 +17,7 @@ from report.exploring.axes import AxisEntry, axes
 from report.exploring.curves import thinned
 from report.exploring.packing import Packed, pack
 from report.frames import TASK_BLOCK
-from report.judging import own_scores, worst_score
+from report.judging import own_scores, worst_scores
 from report.records.estimates import JudgedOutcome
 from report.sections.profiles import GRID
 from report.words import spaced, text
@@ -54,8 +54,8 @@ class ExploreData(TypedDict):
     inclusive: bool
     good_first: bool
     lower_is_better: bool
-    worst: float
-    """The score of a trial without one."""
+    worst: list[float]
+    """The score of a trial without one, on each task."""
     range: tuple[float, float]
     grid: int
     """The ends and number of the thresholds of profiles."""
@@ -112,6 +112,7 @@ def explore_data(analysis: Analysis) -> ExploreData | None:
     varied = axes(frames)
     arrays |= {f"axis{place}": axis.column for place, axis in enumerate(varied)}
     levels: dict[JudgedOutcome, float] = {"learned_nothing": analysis.nothing, "good": analysis.good}
+    worst = worst_scores(frames)
     in_order = np.array_equal(known, np.arange(len(known)))
     return {
         "arms": [text(arm, 60) for arm in arms],
@@ -125,7 +126,7 @@ def explore_data(analysis: Analysis) -> ExploreData | None:
         "inclusive": judge.inclusive,
         "good_first": judge.gains,
         "lower_is_better": analysis.goal.minimizes,
-        "worst": worst_score(frames),
+        "worst": [worst.get(place, 0.0) for place in range(max(1, len(frames.tasks)))],
         "range": analysis.study.score_range,
         "grid": GRID,
         "level": LEVEL,

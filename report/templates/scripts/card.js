@@ -78,7 +78,7 @@ function showCard(study, found, state, hovered, box) {
   const rows = study.arms.map((name, arm) => {
     const counted = units.map((unit) => unit * study.width + arm).filter((at) => counts(study, at));
     const share = (code) => counted.filter((at) => found.outcomes[at] === code).length + " of " + counted.length;
-    const mean = counted.length ? minus(meanOf(counted.map((at) => shownScore(study, at))).toFixed(4)) : "\u2013";
+    const mean = counted.length ? minus(meanOf(counted.map((at) => study.filled[at])).toFixed(4)) : "\u2013";
     return make("tr", {}, make("th", { scope: "row" }, swatch(arm), name), make("td", {}, mean),
       ...(study.primary ? [make("td", {}, share(0)), make("td", {}, share(2))] : []));
   });

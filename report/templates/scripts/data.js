@@ -31,8 +31,11 @@ async function readStudy(data) {
   const { steps } = await unpacked(data.curves.packed), trials = arrays.score.length;
   // Each bin of a learning curve is packed as the difference from the one before, modulo 256.
   for (let at = trials; at < steps.length; at++) steps[at] = (steps[at] + steps[at - trials]) & 255;
+  const filled = arrays.score.map((score, at) =>
+    (Number.isNaN(score) ? data.worst[arrays.task[Math.floor(at / data.arms.length)]] : score));
   return {
     ...data, ...arrays,
+    filled,
     steps,
     units: arrays.configuration.length,
     width: data.arms.length,

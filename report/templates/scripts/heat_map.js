@@ -36,7 +36,7 @@ function heatCells(study, found, [xAxis, yAxis, key]) {
   for (let unit = 0; unit < study.units; unit++) {
     const column = x.of(unit), row = y.of(unit), arms = choice.pair || [choice.arm], places = arms.map((arm) => unit * width + arm);
     if (column < 0 || row < 0 || !places.every((at) => found.kept[at] && counts(study, at))) continue;
-    const scores = places.map((at) => shownScore(study, at));
+    const scores = places.map((at) => study.filled[at]);
     const value = choice.pair ? scores[1] - scores[0] : choice.code === undefined ? scores[0] : Number(found.outcomes[places[0]] === choice.code);
     cells[row][column][0].push(value);
     cells[row][column][1].push(study.configuration[unit]);

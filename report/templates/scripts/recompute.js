@@ -112,7 +112,7 @@ function byTask(study, units, first, second, owners) {
 
 // Scores as comparisons take them: the worst for a trial without one; over tasks, in standard deviations of each.
 function comparableScores(study, kept) {
-  const { width, worst } = study, scores = study.score.map((score) => (Number.isNaN(score) ? worst : score));
+  const { width, filled: scores } = study;
   if (study.tasks.length < 2) return scores;
   const own = study.tasks.map(() => []);
   const counts = (at) => kept[at] && study.flags[at] & COUNTED;
@@ -153,10 +153,7 @@ function profileOf(study, kept, arm, grid) {
   const units = pairedUnits(study, kept, arm), { sign } = study;
   if (!units.length) return null;
   const owners = units.map((unit) => study.configuration[unit]), { sizes, starts, k } = grouped(owners, owners);
-  const scores = units.map((unit) => {
-    const score = study.score[unit * study.width + arm];
-    return sign * (Number.isNaN(score) ? study.worst : score);
-  });
+  const scores = units.map((unit) => sign * study.filled[unit * study.width + arm]);
   const ends = study.range.map((end) => sign * end).sort((a, b) => a - b), limits = grid.map((limit) => sign * limit);
   const fraction = new Array(grid.length).fill(0), areas = [];
   for (let group = 0; group < k; group++) {
@@ -184,7 +181,7 @@ function recompute(study, state) {
   const withoutTest = (entry) => (study.watched ? { ...entry, ...NONE, p_value: null } : entry);
   const arms = study.arms.map((_, arm) => {
     const units = pairedUnits(study, kept, arm), owners = units.map((unit) => study.configuration[unit]);
-    const scores = units.map((unit) => study.score[unit * width + arm]).map((s) => (Number.isNaN(s) ? study.worst : s));
+    const scores = units.map((unit) => study.filled[unit * width + arm]);
     const entry = { trials: units.length, median: scores.length ? medianOf(scores) : null };
     for (const name of names) {
       const values = units.map((unit) => Number(outcomes[unit * width + arm] === codes[name]));

@@ -14,7 +14,6 @@ function makeViews(study, box, act) {
   };
 }
 
-const shownScore = (study, at) => (Number.isNaN(study.score[at]) ? study.worst : study.score[at]);
 const counts = (study, at) => (study.flags[at] & COUNTED) > 0;
 const within = (value, [low, high]) => Math.min(high, Math.max(low, value));
 
@@ -65,7 +64,7 @@ function pairsView(study, box, act) {
       for (let unit = 0; unit < study.units; unit++) {
         const p = unit * study.width + a, q = unit * study.width + b;
         if (!counts(study, p) || !counts(study, q)) continue;
-        const own = shownScore(study, p), other = shownScore(study, q);
+        const own = study.filled[p], other = study.filled[q];
         points.push({
           unit, arm: study.sign * own >= study.sign * other ? a : b, kept: found.kept[p] > 0 && found.kept[q] > 0,
           x: x(within(own, range)), y: y(within(other, range)),
@@ -101,7 +100,7 @@ function axisView(study, box, act) {
           const at = unit * study.width + arm;
           if (!counts(study, at) || (entry.arm !== null && entry.arm !== arm)) continue;
           const place = ranged ? x(value) : x(value, (arm + 0.5) / study.width - 0.5 + jitter(unit) / study.width);
-          points.push({ unit, arm, kept: found.kept[at] > 0, x: place, y: y(within(shownScore(study, at), range)) });
+          points.push({ unit, arm, kept: found.kept[at] > 0, x: place, y: y(within(study.filled[at], range)) });
         }
       }
       addDots(svg, points);
@@ -129,7 +128,7 @@ function parallelView(study, box, act) {
     return scales.map((scale, row) => {
       if (row >= hyperparameters.length) {
         const at = unit * study.width + row - hyperparameters.length;
-        return counts(study, at) ? scale(within(shownScore(study, at), range)) : null;
+        return counts(study, at) ? scale(within(study.filled[at], range)) : null;
       }
       const value = study.valueOf(row, unit);
       if (scale.levels) return value < 0 ? null : scale(value, jitter(unit));
