@@ -123,7 +123,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         rows.append((f"{text(first, 40)} minus {text(second, 40)}", "", *(cells[name] for name in MEASURES)))
     reasons = [_why_none(found["differences"], name) for name in MEASURES]
     notes = (
-        "An arm that is robust lies to the left and high up; one to the left and low is uniformly mediocre.",
+        "A robust arm lies high and to the left; an arm low and to the left is uniformly mediocre.",
         *(reason for each in reasons for reason in each),
     )
     columns = ("Arm", "Mean", *(WORDS[name].capitalize() for name in MEASURES))
