@@ -133,20 +133,28 @@ class Feed:
         return events | ({ALL: self._whole(ALL)} if changed and ALL in topics else {})
 
     def _whole(self, topic: str) -> bytes:
-        if topic == ALL:
-            return event("studies", self._overview())
-        study = self.store.studies.get(topic)
-        if study is None:
-            return event("missing", {"at": time.time(), "problem": self.store.problem})
-        return event("study", {**study.snapshot(), "curves": study.curves.as_json(), "afresh": True})
+        """The event with all of a topic's state."""
+        return self._event(topic, afresh=True)
 
     def _changes(self, topic: str) -> bytes:
-        study = self.store.studies.get(topic)
-        if study is None:
-            return self._whole(topic)
-        curves = study.curves.as_json(study.curves.changed)
-        study.curves.changed.clear()
-        return event("study", {**study.snapshot(), "curves": curves, "afresh": False})
+        """The event with a topic's state, but only those curves that have changed."""
+        return self._event(topic, afresh=False)
+
+    def _event(self, topic: str, afresh: bool) -> bytes:
+        problem = self.store.problem
+        try:
+            if topic == ALL:
+                return event("studies", self._overview())
+            study = self.store.studies.get(topic)
+            if study is not None:
+                curves = study.curves.as_json(None if afresh else study.curves.changed)
+                if not afresh:
+                    study.curves.changed.clear()
+                return event("study", {**study.snapshot(), "curves": curves, "afresh": afresh})
+        except Exception as error:
+            # One study that cannot be shown must not end the page of all others.
+            problem = self.store.explained(error)
+        return event("missing", {"at": time.time(), "problem": problem})
 
     def _overview(self) -> dict[str, Any]:
         studies = [study.overview() for study in self.store.studies.values()]
