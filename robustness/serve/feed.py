@@ -24,6 +24,8 @@ DUTY = 30
 LONGEST_PAUSE = 15.0
 BEAT = 5.0
 """Seconds after which a viewer hears that the server is still there."""
+LAST_LOOK = 3.0
+"""Seconds that a last look, at the end of a sweep, may take."""
 MOST_VIEWERS = 100
 MOST_WAITING = 50
 """Events that a slow viewer may have waiting; after more it is disconnected, and starts afresh when it comes back."""
@@ -59,9 +61,12 @@ class Feed:
             with suppress(asyncio.CancelledError):
                 await self._task
         if farewell:
+            topics = set(self._viewers.values())
+            last = asyncio.get_running_loop().run_in_executor(self._thread, self._last_state, topics)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._look(), 3.0)
-            self._send(event("farewell", {}), *set(self._viewers.values()))
+                for topic, content in (await asyncio.wait_for(last, LAST_LOOK)).items():
+                    self._send(content, topic)
+            self._send(event("farewell", {}), *topics)
         for queue in self._viewers:
             _put(queue, None)
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -131,6 +136,11 @@ class Feed:
             return {topic: self._whole(topic) for topic in topics} if self.store.problem != before else {}
         events = {topic: self._changes(topic) for topic in topics & changed}
         return events | ({ALL: self._whole(ALL)} if changed and ALL in topics else {})
+
+    def _last_state(self, topics: set[str]) -> dict[str, bytes]:
+        """Look once more; returns the whole state of each topic."""
+        self.store.look()
+        return {topic: self._whole(topic) for topic in topics}
 
     def _whole(self, topic: str) -> bytes:
         """The event with all of a topic's state."""
