@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from support.browser import Browser
 
+from report.comparison import comparisons, score_comparisons
 from report.exploring.axes import MOST_TICKS
 from report.judged_study import JudgedStudy
 from report.judging import own_scores, trial_thresholds
@@ -76,8 +77,8 @@ def answered(study: JudgedStudy, question: Question) -> dict[str, Any]:
     rule, frames = study.frames.rule, study.frames
     return {
         "arms": part.outcome_counts,
-        "paired": [entry for entry in part.comparisons if entry["epoch"] == rule],
-        "scores": [entry for entry in part.score_comparisons if entry["epoch"] == rule],
+        "paired": comparisons(part.planned, frames, part.sample, [rule]),
+        "scores": score_comparisons(part.planned, frames, part.sample, [rule]),
         "profiles": [_profile(part, arm) for arm in frames.arms],
         "configurations": int(part.trials["configuration"].nunique()),
         "names": frames.arms,
