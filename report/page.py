@@ -6,39 +6,32 @@ that comes from a study is escaped by the templates. The same store always yield
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypedDict
-from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
 
 from report.analysis import Analysis, analyse
-from report.document import Gallery, Numbers, Picture, Section, Slider
+from report.document import Gallery, Numbers, Picture, Section
 from report.drawing.style import drawing
 from report.drawing.svg import quiet, to_svg
 from report.drawing.widths import Width, fit_to
-from report.exports import results_csv
+from report.embedding import TEMPLATES, asset, csv_link, page_data, policy, script, style
+from report.exploring.data import explore_data
+from report.exploring.section import explore_section
 from report.first_screen.screen import NO_WARNINGS, FirstScreen, first_screen, verdict_picture
 from report.frames import StudyFrames
 from report.sections import make_sections, sections_by_part
 from report.sections.configurations import configuration_table
 from report.sections.provenance import provenance
-from report.sections.thresholds import SliderData, slider_data
 from report.sections.topic import Part
 from report.words import text
-from robustness.files import file_name
 from robustness.guards.outputs import GENERATOR, writing
 from robustness.store import StudyStore
 
-_TEMPLATES = Path(__file__).parent / "templates"
-_STYLES = ("theme.css", "first_screen.css", "page.css")
-_SCRIPTS = ("page.js", "folding.js")
 _BLOCK = re.compile(r":root \{([^}]*)\}")
 """The declarations of `theme.css`: those of the light theme, then those of the dark one."""
 
@@ -60,7 +53,6 @@ class DrawnSection(TypedDict):
     numbers: Numbers | None
     notes: tuple[str, ...]
     galleries: tuple[Gallery, ...]
-    slider: Slider | None
 
 
 class DrawnPart(TypedDict):
@@ -124,24 +116,24 @@ def pictures(analysis: Analysis) -> Iterator[tuple[Picture, str]]:
 
 def render(analysis: Analysis) -> str:
     """The page."""
-    style, script = ("\n".join(map(_asset, names)) for names in (_STYLES, _SCRIPTS))
-    frames = analysis.frames
-    csv = results_csv(frames)
+    sheet, code = style(), script()
+    frames, explored, configurations = analysis.frames, explore_data(analysis), configuration_table(analysis)
     return (
         _environment()
         .get_template("page.html")
         .render(
             generator=GENERATOR,
-            policy=_policy(script, style),
-            style=Markup(style),  # noqa: S704 - our own files
-            script=Markup(script),  # noqa: S704 - our own files
-            data=_embedded(slider_data(analysis)),
+            policy=policy(code, sheet),
+            style=Markup(sheet),  # noqa: S704 - our own files
+            script=Markup(code),  # noqa: S704 - our own files
+            data=page_data(explored, configurations),
+            explore=explore_section(analysis) if explored else None,
             name=text(frames.name, 200),
             description=text(frames.document.get("description", ""), 2000),
             **_first_screen(first_screen(analysis)),
             parts=draw_parts(analysis),
-            configurations=configuration_table(analysis),
-            csv={"href": _data_url(csv), "name": f"{file_name(frames.name)}.csv", "rows": len(frames.trials)},
+            configurations=configurations,
+            csv=csv_link(frames),
             provenance=provenance(frames),
         )
     )
@@ -149,7 +141,7 @@ def render(analysis: Analysis) -> str:
 
 def notebook_html(analysis: Analysis) -> str:
     """The first screen as a notebook shows it: one element with its style, which applies to nothing else."""
-    style = f"{_notebook_theme()}\n{_asset('first_screen.css')}"
+    style = f"{_notebook_theme()}\n{asset('first_screen.css')}"
     values = _first_screen(first_screen(analysis), level=4)
     return _environment().get_template("notebook.html").render(style=Markup(style), **values)  # noqa: S704 - our own
 
@@ -200,7 +192,6 @@ def draw_sections(sections: Iterable[Section]) -> list[DrawnSection]:
                     "numbers": section.numbers,
                     "notes": section.notes,
                     "galleries": section.galleries,
-                    "slider": section.slider,
                 }
             )
     return drawn
@@ -217,39 +208,13 @@ def _first_screen(screen: FirstScreen, level: int = 3) -> dict[str, object]:
 
 def _notebook_theme() -> str:
     """The colours of the page for one element of a notebook, in the theme of JupyterLab or VS Code."""
-    light, dark = _BLOCK.findall(_asset("theme.css"))
+    light, dark = _BLOCK.findall(asset("theme.css"))
     hosts = ('[data-jp-theme-light="false"]', ".vscode-dark", ".vscode-high-contrast")
     return f".robustness {{{light}}}\n{', '.join(f'{host} .robustness' for host in hosts)} {{{dark}}}"
 
 
 def _environment() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(_TEMPLATES)
+    loader = jinja2.FileSystemLoader(TEMPLATES)
     return jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-
-
-def _asset(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _policy(script: str, style: str) -> str:
-    def fingerprint(content: str) -> str:
-        return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-
-    return (
-        f"default-src 'none'; script-src 'sha256-{fingerprint(script)}'; style-src 'sha256-{fingerprint(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _embedded(data: SliderData) -> Markup:
-    """JSON that cannot end the script element it stands in."""
-    written = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    for letter in "<>&":
-        written = written.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(written)  # noqa: S704 - nothing of HTML is left in it
-
-
-def _data_url(csv: str) -> str:
-    return "data:text/csv;charset=utf-8," + quote(csv, safe=",;:@/?!~*'()=+$[]")

@@ -120,7 +120,7 @@ def test_the_page_opens_without_an_error_or_a_request(browser: Browser, quicksta
     console, sent = browser.drain()
     assert console == []
     assert sent == [quickstart[0].resolve().as_uri()]
-    assert browser.run("return document.querySelectorAll('[data-sliders]')[0].hidden") is False
+    assert browser.run("return document.querySelector('#explore .controls').hidden") is False
 
 
 def test_sorting_reorders_the_rows(browser: Browser, quickstart: tuple[Path, StudyFrames]) -> None:
@@ -385,8 +385,9 @@ def test_the_page_reads_without_javascript(awkward: Callable[[str], Any], folder
     with pages(folder / "plain", javascript=False) as plain:
         plain.open(written.page)
         assert plain.driver.find_element("css selector", ".lead").is_displayed()
-        assert not plain.driver.find_element("css selector", "[data-sliders]").is_displayed()
+        assert not plain.driver.find_element("css selector", "#explore .controls").is_displayed()
         assert len(plain.driver.find_elements("css selector", "#table tbody tr")) == 12
+        plain.driver.find_element("css selector", "#part-details > summary").click()
         plain.driver.find_element("id", "csv").send_keys("\n")
         file = folder / "plain" / "mixed.csv"
         plain.wait(lambda: file.exists() and not list(file.parent.glob("*.crdownload")))

@@ -1,6 +1,6 @@
-"use strict";
-(() => {
-  // Browsers that do not open the folded parts around a link's target by themselves.
+// Browsers that do not open the folded parts around a link's target by themselves.
+
+function startFolding() {
   function reveal() {
     const target = document.querySelector(":target");
     if (!target) return;
@@ -17,4 +17,4 @@
     if (link && link.getAttribute("href") === location.hash) reveal();
   });
   reveal();
-})();
+}
