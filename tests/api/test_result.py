@@ -30,7 +30,7 @@ def test_a_figure_is_found_by_its_own_name_or_its_sections(result: Result) -> No
     by_section = result.plot("profiles")
     assert by_section.axes
     assert result.plot().axes[0].get_xlabel() == result.plot("verdict").axes[0].get_xlabel()
-    assert list(result.figures)[0] == "verdict"
+    assert next(iter(result.figures)) == "verdict"
     with pytest.raises(RobustnessError, match="unknown figure 'profils'; did you mean 'profiles'") as raised:
         result.plot("profils")
     assert all(name in str(raised.value) for name in result.figures)
