@@ -92,9 +92,12 @@ class InteractionsResult(TypedDict):
 
 
 def results(study: JudgedStudy) -> list[InteractionsResult] | None:
-    """For every comparison, by the primary outcome or, without thresholds, by scores; None for a watched sweep."""
+    """For every comparison, by the primary outcome or, without thresholds, by scores.
+
+    None for a watched sweep, and without pairs, which have the differences that are explained.
+    """
     frames = study.frames
-    if study.sample.watch is not None:
+    if study.sample.watch is not None or not frames.paired:
         return None
     every = {name: levels(frames.configurations[name]) for name in frames.varied}
     of = {name: each for name, each in every.items() if len(each.labels) > 1}
