@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: install quickstart test check benchmark lint clean
+.PHONY: install quickstart test check benchmark docs picture lint clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -32,6 +32,16 @@ $(VENV)/installed-benchmark: $(VENV)/installed
 benchmark: $(VENV)/installed-benchmark  ## measure speed as ratios, print a table and write benchmarks.json
 	$(BIN)/python benchmarks/all.py $(ARGUMENTS)
 
+$(VENV)/installed-docs: $(VENV)/installed
+	$(PIP) --editable '.[docs]'
+	touch $@
+
+docs: $(VENV)/installed-docs  ## build the documentation into site/; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+picture: $(VENV)/installed  ## take the picture of the page in the README anew: runs the quickstart, needs chromium
+	$(BIN)/python docs/pictures/make.py
+
 lint: $(VENV)/installed-test  ## check style, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,4 +55,4 @@ check: lint  ## lint, and the tests that take seconds
 	$(BIN)/python -m pytest -q $(QUICK)
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from robustness.tasks.data import Split, TaskData
     from robustness.trainables.trainable import Trainable
     from robustness.trial import EpochResult, Trial
-
-    __version__: str
+    from robustness.version import __version__
 
 _MODULE_OF = {
     "Diverged": "robustness.errors",
@@ -42,6 +41,7 @@ _MODULE_OF = {
     "load_study": "robustness.study.loading",
     "log": "robustness.api.spaces",
     "open_store": "robustness.store",
+    "__version__": "robustness.version",
     "uniform": "robustness.api.spaces",
 }
 
@@ -74,8 +74,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("robustness-study")
     if name in _PACKAGES:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _MODULE_OF:

@@ -1,4 +1,4 @@
-"""The pages: their links and anchors lead somewhere, and `docs/statistics.md` keeps up with the code it describes."""
+"""The pages: their links and anchors lead somewhere, and what they list keeps up with the code it describes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from support.pages import blocks
 
+from robustness.errors import StudyFileError
+from robustness.methods import METHODS, find_method
 from robustness.statistics import sequential
+from robustness.study.bundled import bundled_names
+from robustness.study.yaml_reader import read_file, read_text
+from robustness.tasks import TASKS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -60,3 +66,41 @@ def test_every_source_is_cited_and_every_citation_has_a_source() -> None:
 def test_the_stakes_on_the_page_are_those_of_the_code() -> None:
     for values in (sequential.SHARES, sequential.WEIGHTS):
         assert ", ".join(f"{value:g}" for value in values) in re.sub(r"\s+", " ", BODY)
+
+
+def table(page: str, head: str) -> str:
+    """A table of a page, from its head to the next empty line."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return text[text.index(head) :].split("\n\n")[0]
+
+
+def test_every_bundled_study_is_in_the_table() -> None:
+    named = set(re.findall(r"`([a-z_]+)`", table("studies/index.md", "| study | question |"))) - {"optimize"}
+    small = {f"{name}_small" for name in named} if "_small" in named else set()
+    assert set(bundled_names("studies")) <= named | small
+    assert named - {"_small"} <= set(bundled_names("studies"))
+
+
+def test_every_bundled_space_is_named() -> None:
+    page = (ROOT / "docs" / "reference" / "search_spaces.md").read_text(encoding="utf-8")
+    assert [name for name in bundled_names("search_spaces") if f"`{name}`" not in page] == []
+
+
+def test_every_method_and_task_is_in_its_table() -> None:
+    page = (ROOT / "docs" / "reference" / "methods.md").read_text(encoding="utf-8")
+    methods = page[page.index("## Methods") : page.index("## Tasks")]
+    tasks = page[page.index("## Tasks") : page.index("## Trainables")]
+    names = re.findall(r"`([a-z_]+)`", methods)
+    assert set(names) == set(METHODS)
+    assert all(find_method(name) is not None for name in names)
+    assert set(re.findall(r"^\| `([a-z_]+)`", tasks, re.MULTILINE)) == set(TASKS)
+
+
+def test_the_study_file_is_the_bundled_one_without_its_comments() -> None:
+    (shown,) = (
+        block for block in blocks(ROOT / "docs" / "reference" / "study_files.md", "yaml") if "name: quickstart" in block
+    )
+    study = read_text(shown, "study_files.md", StudyFileError)
+    bundled = read_file(ROOT / "studies" / "quickstart.yaml", StudyFileError)
+    del bundled["description"], bundled["outcomes"]["primary"]
+    assert study == bundled

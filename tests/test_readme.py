@@ -1,4 +1,4 @@
-"""The README: the tool knows its commands, and those that take seconds run as they stand."""
+"""The README: short, and its three ways in run as they stand."""
 
 from __future__ import annotations
 
@@ -9,36 +9,39 @@ import subprocess
 import sys
 from pathlib import Path
 
+import optuna
 import pytest
-from support.stores import fill, made_study
+from support.pages import blocks, robustness_calls
 
 from robustness.cli import COMMANDS, make_parser
-from robustness.errors import StudyFileError
-from robustness.store import open_store
 from robustness.study.bundled import bundled_names
-from robustness.study.yaml_reader import read_file, read_text
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = ROOT / "README.md"
+MOST_LINES = 150
+MOST_BYTES_OF_A_PICTURE = 200_000
 
 
-def blocks(language: str) -> list[str]:
-    """The code in one language, block by block."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def calls() -> list[list[str]]:
+    return [words for block in blocks(README, "sh") for words in robustness_calls(block)]
 
 
-def commands() -> list[list[str]]:
-    """The words of each call of `robustness` in the shell's blocks."""
-    found = []
-    for line in "".join(blocks("sh")).splitlines():
-        for part in line.split("&&"):
-            words = shlex.split(part, comments=True)
-            if words[:1] == ["robustness"]:
-                found.append(words[1:])
-    return found
+def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a shell script in which `robustness` is this tree's."""
+    tool = f'set -e\nrobustness() {{ {shlex.quote(sys.executable)} -m robustness "$@"; }}\n'
+    environment = {name: value for name, value in os.environ.items() if name != "ROBUSTNESS_STORE"}
+    return subprocess.run(
+        ["bash", "-c", tool + script],
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
-@pytest.mark.parametrize("words", commands(), ids=" ".join)
+@pytest.mark.parametrize("words", calls(), ids=" ".join)
 def test_the_tool_understands_each_command(words: list[str]) -> None:
     asked = make_parser().parse_args(words)
     assert asked.command in COMMANDS
@@ -46,50 +49,43 @@ def test_the_tool_understands_each_command(words: list[str]) -> None:
         assert asked.study in bundled_names("studies")
 
 
-def test_every_bundled_study_is_in_the_table() -> None:
-    table = README[README.index("| study | question |") :].split("\n\n")[0]
-    named = set(re.findall(r"`([a-z_]+)`", table)) - {"optimize"}
-    small = {f"{name}_small" for name in named} if "_small" in named else set()
-    assert set(bundled_names("studies")) <= named | small
-    assert named - {"_small"} <= set(bundled_names("studies"))
+def test_it_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
-def test_every_method_that_is_named_exists() -> None:
-    from robustness.methods import find_method
-
-    table = README[README.index("| name | what it is |") :].split("\n\n")[0]
-    names = re.findall(r"`([a-z_]+)`", table)
-    assert len(names) >= 10
-    for name in names:
-        assert find_method(name) is not None
+def test_its_first_screen_has_the_question_and_a_small_picture_of_the_page() -> None:
+    first = README.read_text(encoding="utf-8")[:600]
+    assert "Is method A less sensitive to its hyperparameters than method B, and how sure can we be?" in first
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", first)
+    assert 5_000 < (ROOT / picture).stat().st_size < MOST_BYTES_OF_A_PICTURE
 
 
-def test_the_study_file_is_the_bundled_one_without_its_comments() -> None:
-    (shown,) = (block for block in blocks("yaml") if "name: quickstart" in block)
-    study = read_text(shown, "README.md", StudyFileError)
-    bundled = read_file(ROOT / "studies" / "quickstart.yaml", StudyFileError)
-    del bundled["description"], bundled["outcomes"]["primary"]
-    assert study == bundled
-
-
-def test_what_takes_seconds_runs_as_it_stands(tmp_path: Path) -> None:
-    with open_store(f"sqlite:///{tmp_path / 'robustness.db'}") as store:
-        fill(store, made_study("quickstart"))
-    (imports,) = (block for block in blocks("sh") if "robustness import" in block)
-    (looks,) = (block for block in blocks("sh") if "robustness plan" in block)
-    looks = looks.replace("robustness doctor", "true")  # which may well find fault with this machine
-    script = f'set -e\nrobustness() {{ "{sys.executable}" -m robustness "$@"; }}\n{imports}\n{looks}'
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    environment.pop("ROBUSTNESS_STORE", None)
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+def test_runs_that_one_has_become_a_report(tmp_path: Path) -> None:
+    (tables,) = (block for block in blocks(README, "sh") if "runs.csv" in block)
+    (database,) = (block for block in blocks(README, "sh") if "optuna:" in block)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    for name in ("sgd", "adam"):
+        sampler = optuna.samplers.RandomSampler(seed=1)
+        study = optuna.create_study(
+            study_name=name, storage=f"sqlite:///{tmp_path / 'optuna.db'}", direction="maximize", sampler=sampler
+        )
+        study.optimize(lambda trial: trial.suggest_float("lr", 0.0, 1.0), n_trials=6)
+    done = run(tables + database, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "<h1>elsewhere</h1>" in (tmp_path / "elsewhere.html").read_text(encoding="utf-8")
-    assert "20 configurations" in done.stdout
-    (notebook,) = (block for block in blocks("python") if '"quickstart"' in block)
-    program = [sys.executable, "-c", f"{notebook}\nprint(len(trials), len(epochs))"]
-    done = subprocess.run(
-        program, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.stdout.split() == ["24", str(24 * 12)], done.stderr
+    for name in ("mine", "tuned"):
+        assert f"<h1>{name}</h1>" in (tmp_path / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_the_notebook_cell_runs_and_answers(tmp_path: Path) -> None:
+    (cell,) = blocks(README, "python")
+    done = run(f"{shlex.quote(sys.executable)} -c {shlex.quote(cell + 'print(result.verdict)')}", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "rmsprop is the more robust arm" in done.stdout
+    assert (tmp_path / "descent.html").is_file()
+
+
+def test_the_bundled_study_is_the_one_whose_answer_is_shown(tmp_path: Path) -> None:
+    done = run("robustness plan quickstart", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "trials: 40 = 20 configurations x 2 arms (mfvi, radial)" in done.stdout
+    assert "mfvi learned nothing in 14 of 20" in README.read_text(encoding="utf-8")

@@ -125,7 +125,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     watched = analysis.study.sample.watch is not None
     reasons = [[NO_BANDS]] if watched else [list(_why_none(found["differences"], name)) for name in MEASURES]
     notes = (
-        "An arm that is robust lies to the left and high up; one to the left and low is uniformly mediocre.",
+        "A robust arm lies high and to the left; an arm low and to the left is uniformly mediocre.",
         *(reason for each in reasons for reason in each),
     )
     columns = ("Arm", "Mean", *(WORDS[name].capitalize() for name in MEASURES))

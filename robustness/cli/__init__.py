@@ -19,6 +19,7 @@ from typing import NamedTuple, NoReturn, TextIO
 from robustness.cli import arguments as declare
 from robustness.errors import RobustnessError
 from robustness.guards.printable import printable
+from robustness.version import __version__
 
 DONE, INCOMPLETE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: all done; some trials failed or the run was cut short; bad input; stopped by the user, can be resumed."""
@@ -40,6 +41,7 @@ COMMANDS = {
     "report": Command("write the report of a stored study: HTML, JSON, CSV or parquet", declare.add_report_arguments),
     "compare": Command("compare two stored studies", declare.add_compare_arguments),
     "status": Command("show the progress of stored studies and the time left", declare.add_status_arguments),
+    "serve": Command("show stored studies as a live page while they run", declare.add_serve_arguments),
     "plan": Command("show what a sweep or search would run, without running it", declare.add_plan_arguments),
     "prepare": Command("convert downloaded data into the form used for training", declare.add_prepare_arguments),
     "predict": Command(
@@ -173,8 +175,5 @@ class _Version(argparse.Action):
     """Print the version of the installed package and exit."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        # Reading package metadata would double the time of every --help.
-        from importlib.metadata import version
-
-        print(f"robustness {version('robustness-study')}")
+        print(f"robustness {__version__}")
         parser.exit()

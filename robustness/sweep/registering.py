@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 from robustness.errors import StoreError
 from robustness.store import Store, open_store
@@ -12,6 +11,7 @@ from robustness.study.registration import REGISTRATION_NOTE, Entry, make_entry
 from robustness.study.study import Study
 from robustness.sweep.plan import Plan
 from robustness.trial import PENDING
+from robustness.version import __version__
 
 
 def register_plan(url: str | None, study: Study, plan: Plan) -> Entry:
@@ -32,7 +32,7 @@ def _register(store: Store, study: Study, plan: Plan) -> Entry:
     stored = store.register(study, plan)
     earlier: list[Entry] = stored.note(REGISTRATION_NOTE) or []
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    entry = make_entry(study.document(), plan.configurations, now, git_commit(), version("robustness-study"), earlier)
+    entry = make_entry(study.document(), plan.configurations, now, git_commit(), __version__, earlier)
     with stored.lock():
         stored.save_note(REGISTRATION_NOTE, [*earlier, entry])
     return entry
