@@ -20,14 +20,26 @@ from results import Result, line, markdown, read
 
 from robustness.store.provenance import git_commit, hardware, versions
 
-BENCHMARKS = ("training_step", "evaluation", "sweep", "startup", "store", "report_page", "growth", "importing")
+BENCHMARKS: dict[str, tuple[str, ...]] = {
+    "training_step": (),
+    "evaluation": (),
+    "sweep": (),
+    "startup": (),
+    "store": (),
+    "report_page": (),
+    "growth": (),
+    "importing": (),
+    "stopping": ("--needed", "--sweeps", "2500"),
+}
+"""Each benchmark with its arguments."""
 VERSIONS = ("python", "torch", "ray", "optuna", "sqlalchemy", "bayesian-torch", "blitz-bayesian-pytorch", "torchbnn")
 
 
 def run(name: str) -> list[Result]:
     """Run one benchmark and return its results; a benchmark that crashes ends the run."""
     script = Path(__file__).with_name(f"{name}.py")
-    process = subprocess.run([sys.executable, str(script), "--json"], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, str(script), "--json", *BENCHMARKS.get(name, ())]
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if process.returncode not in (0, 1) or not process.stdout:
         raise SystemExit(f"{script} exited with status {process.returncode}")
     return read(process.stdout)

@@ -232,24 +232,28 @@ def independent_table(judged: pd.DataFrame, values: pd.Series[Any], first: str, 
     }
 
 
-def comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[PairedComparison]:
-    """Every comparison, both outcomes, both epochs; `p_adjusted` is Holm's over the comparisons of one outcome.
+def comparisons(
+    judged: pd.DataFrame, frames: StudyFrames, sample: Sample, epochs: Sequence[Summary] = SUMMARIES
+) -> list[PairedComparison]:
+    """Every comparison, both outcomes, at each epoch; `p_adjusted` is Holm's over the comparisons of one outcome.
 
     Without thresholds there are none.
     """
     entries: list[PairedComparison] = []
     if not frames.has_thresholds:
         return entries
-    for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
+    for summary in sorted(epochs, key=lambda name: name != frames.rule):
         for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary):
             entries += with_holm([compare(judged, *arms, outcome, summary, sample) for arms in frames.compared])
     return entries
 
 
-def score_comparisons(judged: pd.DataFrame, frames: StudyFrames, sample: Sample) -> list[ScoreComparison]:
-    """Every comparison by score, both epochs; `p_adjusted` is Holm's over the comparisons at one epoch."""
+def score_comparisons(
+    judged: pd.DataFrame, frames: StudyFrames, sample: Sample, epochs: Sequence[Summary] = SUMMARIES
+) -> list[ScoreComparison]:
+    """Every comparison by score, at each epoch; `p_adjusted` is Holm's over the comparisons at one epoch."""
     entries: list[ScoreComparison] = []
-    for summary in sorted(SUMMARIES, key=lambda name: name != frames.rule):
+    for summary in sorted(epochs, key=lambda name: name != frames.rule):
         entries += with_holm(
             [score_comparison(judged, *arms, summary, sample, frames.goal) for arms in frames.compared]
         )
@@ -266,9 +270,8 @@ def score_comparison(
 ) -> Uncorrected[ScoreComparison]:
     """How often either of two arms scores better on a configuration, and the mean difference with its test."""
     if not sample.paired:
-        return Uncorrected(independent_scores(judged, first, second, summary, goal))
-    values = judged[f"score_{summary}"]
-    scores = side_by_side(judged, values if sample.tasks == 1 else normalised(judged, values), [first, second])
+        return Uncorrected(independent_scores(judged, first, second, summary, sample, goal))
+    scores = side_by_side(judged, _comparable(judged, summary, sample), [first, second])
     pairs = by_configuration(scores).to_numpy(dtype=float)
     differences = pairs[:, 0] - pairs[:, 1]
     tested = mean_test(differences)
@@ -292,6 +295,12 @@ def score_comparison(
     return Uncorrected(entry) if sample.watch is None else Uncorrected(*sample.watch.by_score(entry, scores))
 
 
+def _comparable(judged: pd.DataFrame, summary: Summary, sample: Sample) -> pd.Series[Any]:
+    """The scores of trials, in standard deviations where there are several tasks."""
+    values = judged[f"score_{summary}"]
+    return values if sample.tasks == 1 else normalised(judged, values)
+
+
 def normalised(judged: pd.DataFrame, values: pd.Series[Any]) -> pd.Series[Any]:
     """Scores in standard deviations of all trials on their task that count, so that tasks can be averaged."""
     tasks = judged["replicate"] // TASK_BLOCK
@@ -301,10 +310,13 @@ def normalised(judged: pd.DataFrame, values: pd.Series[Any]) -> pd.Series[Any]:
     return (values - centre) / scale.where(scale > 0, 1.0)
 
 
-def independent_scores(judged: pd.DataFrame, first: str, second: str, summary: Summary, goal: Goal) -> ScoreComparison:
+def independent_scores(
+    judged: pd.DataFrame, first: str, second: str, summary: Summary, sample: Sample, goal: Goal
+) -> ScoreComparison:
     """The comparison of the mean scores of two arms that share no configurations; a win is of every two of them."""
-    rows = [judged[judged["paired"] & (judged["arm"] == arm)] for arm in (first, second)]
-    a, b = (own.groupby("configuration")[f"score_{summary}"].mean().to_numpy(dtype=float) for own in rows)
+    values = _comparable(judged, summary, sample)
+    rows = [judged["paired"] & (judged["arm"] == arm) for arm in (first, second)]
+    a, b = (values[chosen].groupby(judged.loc[chosen, "configuration"]).mean().to_numpy(dtype=float) for chosen in rows)
     tested = score_test(a, b)
     interval = NO_OBSERVATIONS if tested is None else tested.interval
     ahead = np.sign(goal.oriented(a[:, None] - b[None, :])).ravel()

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from report.comparison import Sample, comparisons, outcome_counts, score_comparisons
 from report.frames import TASK_BLOCK, StudyFrames
-from report.judging import judge_trials, worst_score
+from report.judging import judge_trials, worst_scores
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import ArmCounts
 from report.watched import up_to
 from robustness.metrics import find_metric
-from robustness.sweep.outcomes import SUMMARIES, Judge, judges
+from robustness.sweep.outcomes import SUMMARIES, Judge, Summary, judges
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,21 @@ class JudgedStudy:
         return planned if watch is None else planned.loc[planned["configuration"] < watch.prefix]
 
     @cached_property
+    def single_epoch(self) -> bool:
+        """Whether the best and the last epoch of every trial are one and the same, as of most imported runs."""
+        same = all(self.trials[f"{name}_best"].equals(self.trials[f"{name}_last"]) for name in ("score", "outcome"))
+        return same and bool((self.frames.trials["epochs"].fillna(0) <= 1).all())
+
+    @property
+    def epochs_shown(self) -> tuple[Summary, ...]:
+        """The epochs at which results are shown: best and last, or the study's alone where they are the same."""
+        return (self.frames.rule,) if self.single_epoch else SUMMARIES
+
+    @cached_property
     def default(self) -> pd.DataFrame | None:
         """The judged trials of the study's default configuration; None if it names none."""
         own = self.frames.default
-        return None if own is None else judge_trials(own, self.judges, worst_score(self.frames))
+        return None if own is None else judge_trials(own, self.judges, worst_scores(self.frames))
 
     @cached_property
     def outcome_counts(self) -> dict[str, ArmCounts]:
@@ -63,12 +74,12 @@ class JudgedStudy:
     @cached_property
     def comparisons(self) -> list[PairedComparison]:
         """Every paired comparison of two arms (`report.comparison.comparisons`)."""
-        return comparisons(self.planned, self.frames, self.sample)
+        return comparisons(self.planned, self.frames, self.sample, self.epochs_shown)
 
     @cached_property
     def score_comparisons(self) -> list[ScoreComparison]:
         """Every comparison of two arms by their scores (`report.comparison.score_comparisons`)."""
-        return score_comparisons(self.planned, self.frames, self.sample)
+        return score_comparisons(self.planned, self.frames, self.sample, self.epochs_shown)
 
     @cached_property
     def score_range(self) -> tuple[float, float]:

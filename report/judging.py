@@ -5,7 +5,7 @@
 | column | meaning |
 |---|---|
 | counted | whether it counts for the fractions: finished or diverged, and something was measured |
-| score_best, score_last | the number it is judged by, NaN if it does not count; `worst_score` where it has none |
+| score_best, score_last | the number it is judged by, NaN if it does not count; `worst_scores` where it has none |
 | threshold_best, threshold_last | the threshold of `learned_nothing` for this trial |
 | outcome_best, outcome_last | `learned_nothing`, `between` or `good`; <NA> if it does not count |
 | paired | whether every arm's trial of its configuration and replicate counts; never on replicates of winners alone |
@@ -15,7 +15,8 @@ Arms that share no configurations have no pairs: there `paired` is `counted`.
 
 The rule is that of `robustness.sweep.outcomes`. A trial that learned nothing and has no score, because it diverged
 or because its metric was never a number, gets the worst: chance where the metric knows it (0.5 for an AUC), else the
-worst in the study.
+worst score of any trial on its task. What a trial measures on its way to NaN is no score, so that a loss of 1e35 just
+before the end does not stand in for every diverged trial.
 """
 
 from __future__ import annotations
@@ -37,18 +38,20 @@ from robustness.trial import COUNTED
 OUTCOMES: tuple[JudgedOutcome, JudgedOutcome] = ("learned_nothing", "good")
 
 
-def judge_trials(frames: StudyFrames, judges: Mapping[str, Judge], worst: float | None = None) -> pd.DataFrame:
+def judge_trials(
+    frames: StudyFrames, judges: Mapping[str, Judge], worst: Mapping[int, float] | None = None
+) -> pd.DataFrame:
     """The frame of trials with the columns of this module's table.
 
-    A trial without a score gets `worst`, by default that of these trials.
+    A trial without a score gets the `worst` of its task, by default that of these trials.
     """
     trials = frames.trials.copy()
-    counted = pd.Series(counts(trials["status"], trials["best"], trials["measured"]), index=trials.index)
-    worst = worst_score(frames) if worst is None else worst
+    counted = _counted(trials)
+    stand_in = _places(trials).map(worst_scores(frames) if worst is None else worst)
     trials["counted"] = counted
     for summary in SUMMARIES:
         scores = own_scores(trials, summary)
-        trials[f"score_{summary}"] = scores.fillna(worst).where(counted)
+        trials[f"score_{summary}"] = scores.fillna(stand_in).where(counted)
         thresholds = trial_thresholds(frames, trials, judges[summary])
         trials[f"threshold_{summary}"] = thresholds
         outcomes = outcomes_of(judges[summary], trials["status"], scores, trials["measured"], thresholds)
@@ -76,13 +79,34 @@ def own_scores(trials: pd.DataFrame, summary: str) -> pd.Series[float]:
     return trials[summary].astype("float64").mask(loses_metric(summary, trials["status"]))
 
 
-def worst_score(frames: StudyFrames) -> float:
-    """The score of a trial without one: that of chance, such as 0.5 for an AUC, else the worst value of any trial."""
+def worst_scores(frames: StudyFrames) -> dict[int, float]:
+    """The score of a trial without one, by the place of its task.
+
+    That of chance, such as 0.5 for an AUC, else the worst score of any trial on that task, at either epoch.
+    """
+    trials = frames.trials
+    places = _places(trials)
     chance = find_metric(frames.metric).chance
     if chance is not None:
-        return chance
-    values = frames.trials[list(SUMMARIES)].to_numpy(dtype=float)
-    return float(frames.goal.worst(values[np.isfinite(values)].tolist(), default=0.0))
+        return dict.fromkeys(places.tolist(), chance)
+    scores = pd.DataFrame({summary: own_scores(trials, summary) for summary in SUMMARIES}).where(
+        _counted(trials), np.nan
+    )
+    # If no trial on a task has a score, they are all alike, whatever stands in for it.
+    return {
+        int(place): float(frames.goal.worst(own[np.isfinite(own)].tolist(), default=0.0))
+        for place, rows in scores.groupby(places)
+        for own in [rows.to_numpy(dtype=float)]
+    }
+
+
+def _counted(trials: pd.DataFrame) -> pd.Series[bool]:
+    return pd.Series(counts(trials["status"], trials["best"], trials["measured"]), index=trials.index)
+
+
+def _places(trials: pd.DataFrame) -> pd.Series[int]:
+    """The place of each trial's task."""
+    return trials["replicate"] // TASK_BLOCK
 
 
 def _paired(trials: pd.DataFrame, arms: list[str]) -> pd.Series[bool]:

@@ -11,10 +11,10 @@ before an earlier one are not a random sample.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -38,17 +38,22 @@ from robustness.errors import RobustnessError
 from robustness.goal import MAXIMIZE, Goal
 from robustness.metrics import find_metric
 from robustness.space.space import read_space
-from robustness.statistics.sequential import anytime_p, capital, confidence_sequence
+from robustness.statistics.proportions import LEVEL
+from robustness.statistics.sequential import anytime_p, capital, confidence_sequence, one_sided_capital
 from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import ends_of_rounds
 from robustness.trial import PENDING
 
 TEST = "anytime-valid betting"
 SIGN_TEST = "anytime-valid betting on the sign"
-NONE = "none: not valid for a watched sweep"
+NOT_FIXED = "not valid for a watched sweep"
+NONE = f"none: {NOT_FIXED}"
+OF_PARTS = "confidence sequences of the parts"
 NO_BANDS = "A watched sweep has no bands: they hold only for a number of configurations that was settled beforehand."
 OUT_OF_ORDER = "ended_out_of_order"
 """The reason why a trial of a watched sweep that ended before an earlier configuration does not count."""
+
+Side: TypeAlias = Literal["above", "below"]
 
 _NO_ENDS: Ends = {"low": None, "high": None, "interval": NONE}
 _Entry = TypeVar("_Entry", bound=Tested)
@@ -101,7 +106,7 @@ class Watch:
         The hypothesis about signs is that either arm is equally likely to score higher.
         """
         differences = _differences(pairs)
-        tested, evidence = self._by_mean_or_sign(entry, differences)
+        tested, evidence = self._by_mean_or_sign(entry, differences, self.score_limits)
         tested["p_wilcoxon"] = None  # its test is for a number of configurations that was settled beforehand
         better = self.goal.oriented(differences)
         tested["first_wins"] = self._wins(entry["first_wins"], better > 0)
@@ -112,15 +117,63 @@ class Watch:
     def _wins(self, share: Share, wins: pd.Series[bool]) -> Share:
         return {**share, **self.share(wins.astype(float))}
 
+    @property
+    def score_limits(self) -> tuple[float, float] | None:
+        """The least and largest difference of two scores; None if the metric is unbounded or unknown."""
+        if self.score_range is None:
+            return None
+        reach = self.score_range[1] - self.score_range[0]
+        return -reach, reach
+
     def difference(self, differences: pd.Series[Any]) -> tuple[TestedDifference, Evidence]:
         """The mean of differences of scores, by unit in the order of the plan, with its evidence."""
+        return self.tested(differences, self.score_limits)
+
+    def tested(
+        self, differences: pd.Series[Any], limits: tuple[float, float] | None
+    ) -> tuple[TestedDifference, Evidence]:
+        """The mean of differences within `limits`, by unit in the order of the plan; without limits, by their sign."""
         entry: TestedDifference = {
             "difference": float(differences.mean()) if len(differences) else None,
             "p_value": None,
             **_NO_ENDS,
             "test": TEST,
         }
-        return self._by_mean_or_sign(entry, differences)
+        return self._by_mean_or_sign(entry, differences, limits)
+
+    def equivalence(self, differences: pd.Series[Any], largest: float, margin: float) -> pd.Series[float]:
+        """The e-process that the mean of differences of at most `largest` lies within the margin, at each look."""
+        sides = [self.one_sided(differences, largest, margin, side) for side in ("above", "below")]
+        return pd.Series(np.minimum(*sides), index=sides[0].index)
+
+    def one_sided(self, differences: pd.Series[Any], largest: float, margin: float, side: Side) -> pd.Series[float]:
+        """The e-process that the mean is `above` minus the margin, or `below` it."""
+        seen = self._seen(differences)
+        scaled = np.clip(differences.to_numpy(dtype=float) / largest, -1, 1)
+        # A margin as large as the largest difference leaves nothing to bet on.
+        edge = min(margin / largest, 1 - 1e-9)
+        path = one_sided_capital(scaled, -edge, "up") if side == "above" else one_sided_capital(scaled, edge, "down")
+        return pd.Series(path[seen], index=self._looks(differences, seen))
+
+    def combined(
+        self, parts: Sequence[tuple[float, pd.Series[Any]]], lowest: float, highest: float
+    ) -> tuple[float | None, Ends]:
+        """The weighted sum of the means of parts (weight, values by configuration), and its ends.
+
+        Each of k parts has a confidence sequence at 1 - 5 % / k; all hold at once with 95 % probability.
+        """
+        weighed = [(weight, values) for weight, values in parts if weight]
+        if not weighed or not all(len(values) for _, values in weighed):
+            return None, {"low": None, "high": None, "interval": "none: no observations in a part"}
+        level = 1 - (1 - LEVEL) / len(weighed)
+        sequences = [
+            confidence_sequence(values.to_numpy(dtype=float), lowest, highest, self._seen(values), level)
+            for _, values in weighed
+        ]
+        mean = sum(weight * float(values.mean()) for weight, values in weighed)
+        low = sum(weight * each.low for (weight, _), each in zip(weighed, sequences, strict=True))
+        high = sum(weight * each.high for (weight, _), each in zip(weighed, sequences, strict=True))
+        return mean, {"low": low, "high": high, "interval": OF_PARTS}
 
     def mean(self, values: pd.Series[Any]) -> Mean:
         """The mean score of units in the order of the plan; a confidence sequence if the metric is bounded."""
@@ -155,11 +208,12 @@ class Watch:
         has = (own[f"outcome_{epoch}"] == outcome).fillna(False).astype("float64")
         return {**fraction, **self.share(has.groupby(own["configuration"]).mean())}
 
-    def _by_mean_or_sign(self, entry: _Entry, differences: pd.Series[Any]) -> tuple[_Entry, Evidence]:
-        if self.score_range is None:
+    def _by_mean_or_sign(
+        self, entry: _Entry, differences: pd.Series[Any], limits: tuple[float, float] | None
+    ) -> tuple[_Entry, Evidence]:
+        if limits is None:
             return self._tested(entry, np.sign(differences), None, SIGN_TEST)
-        reach = self.score_range[1] - self.score_range[0]
-        return self._tested(entry, differences, (-reach, reach), TEST)
+        return self._tested(entry, differences, limits, TEST)
 
     def _tested(
         self, entry: _Entry, values: pd.Series[Any], limits: tuple[float, float] | None, test: str
@@ -167,9 +221,8 @@ class Watch:
         """The entry with the test of values within `limits`, and the evidence; no interval if `limits` is None."""
         scale = 1.0 if limits is None else limits[1]
         seen = self._seen(values)
-        units = [unit for unit, look in zip(_units(values), seen, strict=True) if look]
         evidence = capital(np.clip(values.to_numpy(dtype=float) / scale, -1, 1))[seen]
-        path = pd.Series(evidence, index=pd.Index(units, tupleize_cols=False))
+        path = pd.Series(evidence, index=self._looks(values, seen))
         ends = _NO_ENDS if limits is None else self._ends(values, *limits)
         tested = copy(entry)
         tested["low"], tested["high"], tested["interval"] = ends["low"], ends["high"], ends["interval"]
@@ -182,6 +235,10 @@ class Watch:
         if not len(values):
             return {"low": None, "high": None, "interval": interval.method}
         return {"low": interval.low, "high": interval.high, "interval": interval.method}
+
+    def _looks(self, values: pd.Series[Any], seen: NDArray[np.bool_]) -> pd.Index[Any]:
+        """The units after which evidence is read."""
+        return pd.Index([u for u, look in zip(_units(values), seen, strict=True) if look], tupleize_cols=False)
 
     def _seen(self, values: pd.Series[Any]) -> NDArray[np.bool_]:
         """Whether evidence is read after each value; a round whose last configuration is missing ends before it."""

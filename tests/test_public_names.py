@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import re
+import subprocess
+import sys
+from itertools import permutations
 from pathlib import Path
 
 import pytest
+from ray import cloudpickle
 
 import report
 import robustness
+from robustness.api.sweep import sweep as sweep_function
 
 ROOT = Path(__file__).parents[1]
 PUBLIC = {
@@ -63,3 +69,33 @@ def test_internal_modules_do_not_import_from_the_package_root() -> None:
                 packages = {each.name for each in node.names}
                 submodules = {name for name in packages if importlib.util.find_spec(f"{node.module}.{name}")}
                 assert packages == submodules, f"{path.relative_to(ROOT)}: {ast.unparse(node)}"
+
+
+WAYS_TO_SWEEP = (
+    "import robustness.sweep.plan",
+    "from robustness import sweep",
+    "from robustness.api.sweep import sweep as function",
+)
+
+
+def test_sweep_is_the_function_and_the_package_in_any_order_of_imports() -> None:
+    check = "import robustness.sweep.plan, robustness; from robustness import sweep; assert sweep is robustness.sweep; "
+    check += "assert sweep.plan.make_plan; sweep({}, {})"
+    # Each order in a fresh state of the modules, all in one process, which is faster than one for each.
+    code = "import sys\n"
+    for order in permutations(WAYS_TO_SWEEP):
+        code += "for name in [name for name in sys.modules if name.startswith('robustness')]: del sys.modules[name]\n"
+        code += "\n".join(order) + "\n"
+        code += f"try:\n    {check}\nexcept Exception as problem:\n"
+        code += "    assert str(problem).startswith('robustness.sweep: the arms are a mapping'), problem\n"
+        code += "else:\n    raise SystemExit('no arms were accepted')\n"
+        code += "assert 'function' not in globals() or function is robustness.sweep.__call__\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_sweep_shows_the_signature_of_the_function_and_reaches_workers() -> None:
+    assert inspect.signature(robustness.sweep) == inspect.signature(sweep_function)
+    assert inspect.getdoc(robustness.sweep.__call__) == inspect.getdoc(sweep_function)
+    sent = cloudpickle.dumps(robustness.sweep)  # type: ignore[no-untyped-call]
+    assert cloudpickle.loads(sent) is robustness.sweep

@@ -72,11 +72,18 @@ def with_holm(family: Sequence[Uncorrected[Entry]]) -> list[Entry]:
 
 def _closed(family: Sequence[Uncorrected[Entry]]) -> Iterator[float]:
     """The corrected p-values of those that have one and are not planned."""
-    paths = [
-        each.evidence.path
-        for each in family
-        if each.evidence is not None and not each.is_planned and each.entry["p_value"] is not None
-    ]
-    if paths:
-        together = pd.concat(paths, axis=1, keys=range(len(paths))).sort_index().ffill().fillna(1.0)
-        yield from map(anytime_p, closed(together.to_numpy(dtype=float).T))
+    yield from closed_p(
+        [
+            each.evidence.path
+            for each in family
+            if each.evidence is not None and not each.is_planned and each.entry["p_value"] is not None
+        ]
+    )
+
+
+def closed_p(paths: Sequence[pd.Series[float]]) -> list[float]:
+    """The p-value of each e-process of one family, by configuration and replicate, corrected by closed testing."""
+    if not paths:
+        return []
+    together = pd.concat(list(paths), axis=1, keys=range(len(paths))).sort_index().ffill().fillna(1.0)
+    return [anytime_p(path) for path in closed(together.to_numpy(dtype=float).T)]

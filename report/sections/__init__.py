@@ -117,7 +117,7 @@ SECTIONS: tuple[Topic, ...] = (
 )
 """In their order on the page; studies speak in the same order."""
 
-FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread", "tunability", "initial_noise")
+FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread", "tunability", "initial_noise", "best_of", "seeds")
 """Results whose intervals and bands hold only for a number of configurations that was settled beforehand."""
 
 

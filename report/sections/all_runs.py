@@ -50,7 +50,7 @@ def results(study: JudgedStudy) -> AllRuns | None:
         paired_comparison(pair, frames.primary, frames.rule, independent_table(every, values, *pair), None)
         for pair in (frames.compared if frames.has_thresholds else ())
     ]
-    scores = [independent_scores(every, *pair, frames.rule, frames.goal) for pair in frames.compared]
+    scores = [independent_scores(every, *pair, frames.rule, study.sample, frames.goal) for pair in frames.compared]
     return {
         "arms": {
             arm: {"counted": int(own["counted"].sum()), "paired": int(own["paired"].sum())}

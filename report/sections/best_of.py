@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 
 from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import plain_numbers, powers_of_two
-from report.drawing.style import INK, panel
+from report.drawing.style import ARM_COLOURS, INK, panel
 from report.judged_study import JudgedStudy
 from report.records.estimates import Ends
+from report.watched import NO_BANDS
 from report.words import bracketed, exact_percent, text
-from robustness.statistics.best_of import MOST_SHARE, Win, crossing, equal_hours, wins
-from robustness.statistics.budget import REACHED, budget_sizes, trials_needed
+from robustness.statistics.best_of import Win, crossing, equal_hours, wins
+from robustness.statistics.budget import MOST_SHARE, REACHED, budget_sizes, trials_needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST = 40
 """Budgets shown; every n up to a tenth of the configurations where there are no more."""
+READ = 3
+"""Comparisons in the sentence; the table has all."""
 
 
 class WinAt(Ends):
@@ -51,6 +54,9 @@ class HoursToTarget(TypedDict):
 
     trial: float | None
     target: float | None
+    target_low: float | None
+    target_high: float | None
+    """By the ends of the interval of the share of good trials; None where no number of trials is enough."""
 
 
 class BestOfResult(TypedDict):
@@ -71,21 +77,25 @@ class BestOfResults(TypedDict):
     comparisons: list[BestOfResult]
 
 
-def results(study: JudgedStudy) -> BestOfResults | None:
-    """Every comparison by number of trials and by hours; None for a watched sweep."""
+def results(study: JudgedStudy) -> BestOfResults:
+    """Every comparison by number of trials and by hours."""
     frames, judged = study.frames, study.planned
-    if study.sample.watch is not None:
-        return None
     seconds = judged.loc[judged["paired"]].groupby("arm")["seconds"].mean()
     cost: dict[str, HoursToTarget] = {}
     for arm in frames.arms:
         hours = float(seconds.get(arm, math.nan)) / 3600
-        share = study.outcome_counts[arm]["good"]["fraction"] if frames.has_thresholds else None
-        needed = None if share is None else trials_needed(min(1.0, share), study.sample.population)
+        good = study.outcome_counts[arm]["good"] if frames.has_thresholds else None
+        shares = (None, None, None) if good is None else (good["fraction"], good["high"], good["low"])
+        needed = [
+            None if share is None else trials_needed(min(1.0, share), study.sample.population) for share in shares
+        ]
         known = math.isfinite(hours) and hours > 0
+        target, low, high = (None if each is None or not known else each * hours for each in needed)
         cost[arm] = {
             "trial": hours if known else None,
-            "target": needed * hours if known and needed is not None else None,
+            "target": target,
+            "target_low": low,
+            "target_high": high,
         }
     comparisons = [entry for arms in frames.compared if (entry := _compared(study, arms, cost)) is not None]
     return {"chance": REACHED, "cost": cost, "comparisons": comparisons}
@@ -138,14 +148,22 @@ def _win(win: Win, hours: float | None) -> WinAt:
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The probability by number of trials; none without a pair."""
     found = analysis.results["best_of"]
-    if found is None or not found["comparisons"]:
+    if not found["comparisons"]:
         return
+    watched = analysis.study.sample.watch is not None
     picture = Picture(
         "best-of",
         "Chance of the better best score by number of trials",
         "A line for each comparison: the probability that the first arm's best of n trials is better than the "
-        "second's, with 95 % intervals up to a tenth of the configurations.",
-        partial(_draw, found["comparisons"]),
+        "second's" + ("." if watched else ", with 95 % intervals up to a tenth of the configurations."),
+        partial(_draw, found["comparisons"], "trials"),
+    )
+    timed = [entry for entry in found["comparisons"] if len(entry["hours"]) > 1]
+    by_hours = Picture(
+        "best-of-hours",
+        "Chance of the better best score by hours",
+        "The same for arms that each have the same hours of training: a line for each comparison.",
+        partial(_draw, timed, "hours"),
     )
     rows, clauses = [], []
     for entry in found["comparisons"]:
@@ -162,44 +180,76 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             )
             for win in entry["hours"][:: max(1, len(entry["hours"]) // 4)]
         ]
-        at = entry["crossing"]["trials"]
-        start, end = entry["trials"][0], entry["trials"][-1]
-        clauses.append(
-            f"{name}: {exact_percent(start['probability'])} for one trial"
-            + (f", and the likelier winner changes at {at}" if at is not None else "")
-            + (f", {exact_percent(end['probability'])} for {end['first']}" if end["first"] > 1 else "")
-        )
+        clauses.append(f"{name} {_clause(entry)}")
     notes = (
-        "Each arm tunes on its own random configurations. There is no interval beyond a tenth of the configurations: "
-        "resamples have no better ones than the sample.",
+        "Each arm tunes on its own random configurations. "
+        + (
+            NO_BANDS
+            if watched
+            else "There is no interval beyond a tenth of the configurations (dotted): resamples have no better ones "
+            "than the sample, and at its full size the best score of each arm is a single trial's."
+        ),
         *(
             f"{text(arm, 60)}: {cost['trial']:.3g} h a trial"
-            + ("" if cost["target"] is None else f", {cost['target']:.3g} h until one is good with 90 % chance")
+            + ("" if cost["target"] is None else f", {_target(cost)} h until one is good with 90 % chance")
             + "."
             for arm, cost in found["cost"].items()
             if cost["trial"] is not None
         ),
     )
-    reading = f"Chance that the best of n trials is better: {'; '.join(clauses)}."
+    more = len(clauses) - READ
+    reading = f"Chance that the first arm's best score is better: {'; '.join(clauses[:READ])}" + (
+        f"; {more} more in the table." if more > 0 else "."
+    )
     numbers = Numbers(("Arms", "Trials", "Chance [95 %]"), tuple(rows))
-    yield Section("best-of", "At another budget", reading, (picture,), numbers, notes)
+    pictures = (picture, by_hours) if timed else (picture,)
+    yield Section("best-of", "At another budget", reading, pictures, numbers, notes)
 
 
-def _draw(comparisons: list[BestOfResult]) -> Figure:
+def _target(cost: HoursToTarget) -> str:
+    """`0.0375 [0.0113 to 0.111]`, or `[0.0113 or more]` where the share of good trials may be 0."""
+    target, low, high = cost["target"], cost["target_low"], cost["target_high"]
+    if low is None:
+        return f"{target:.3g}"
+    return f"{target:.3g} [{low:.3g} or more]" if high is None else f"{target:.3g} [{low:.3g} to {high:.3g}]"
+
+
+def _clause(entry: BestOfResult) -> str:
+    """`22.5 % for one trial, 19.9 % for 8`: the last number that has an interval, or a tenth of the configurations."""
+    start = entry["trials"][0]
+    end = max(
+        (win for win in entry["trials"] if win["first"] <= max(1.0, MOST_SHARE * entry["configurations"])),
+        key=lambda win: win["first"],
+    )
+    words = f"{exact_percent(start['probability'])} for one trial"
+    if end["first"] > 1:
+        words += f", {exact_percent(end['probability'])} for {end['first']}"
+    at = entry["crossing"]["trials"]
+    return words if at is None or at > end["first"] else f"{words} (the likelier winner changes at {at})"
+
+
+def _draw(comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -> Figure:
     figure, axes = panel()
-    for entry in comparisons[:6]:
-        trials = [win["first"] for win in entry["trials"]]
+    for colour, entry in zip(ARM_COLOURS, comparisons[:6], strict=False):
         label = f"{text(entry['arms'][0], 14)} - {text(entry['arms'][1], 14)}"
-        (line,) = axes.plot(trials, [100 * win["probability"] for win in entry["trials"]], label=label)
-        known = [win for win in entry["trials"] if win["low"] is not None and win["high"] is not None]
-        low, high = ([100 * float(win[end] or 0.0) for win in known] for end in ("low", "high"))
-        axes.fill_between([win["first"] for win in known], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+        at = [(_budget(win, budget), win) for win in entry[budget]]
+        sure = [(x, win) for x, win in at if max(win["first"], win["second"]) <= MOST_SHARE * entry["configurations"]]
+        axes.plot([x for x, _ in at], [100 * win["probability"] for _, win in at], color=colour, linestyle=(0, (1, 2)))
+        axes.plot([x for x, _ in sure], [100 * win["probability"] for _, win in sure], color=colour, label=label)
+        known = [(x, win) for x, win in at if win["low"] is not None and win["high"] is not None]
+        low, high = ([100 * float(win[end] or 0.0) for _, win in known] for end in ("low", "high"))
+        axes.fill_between([x for x, _ in known], low, high, color=colour, alpha=0.15, linewidth=0)
     axes.axhline(50, color=INK, linewidth=0.8)
     axes.set_xscale("log")
-    powers_of_two(axes.xaxis)
+    if budget == "trials":
+        powers_of_two(axes.xaxis)
     plain_numbers(axes.xaxis)
     axes.set_ylim(0, 100)
-    axes.set_xlabel("trials of each arm")
+    axes.set_xlabel("trials of each arm" if budget == "trials" else "hours of each arm")
     axes.set_ylabel("% chance that the first is better")
     axes.legend(fontsize=9)
     return figure
+
+
+def _budget(win: WinAt, budget: Literal["trials", "hours"]) -> float:
+    return float(win["first"]) if budget == "trials" or win["hours"] is None else win["hours"]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import label_ends
 from report.drawing.style import OUTCOME_COLOURS, panel
 from report.judged_study import JudgedStudy
+from report.watched import NO_BANDS
 from report.words import bracketed, percent, score, text
 from robustness.statistics.budget import REACHED, budget_band, budget_sizes, trials_needed
 
@@ -28,8 +31,9 @@ class ArmBudget(TypedDict):
 
     trials: list[int]
     expected: list[float]
-    low: list[float] | None
-    high: list[float] | None
+    low: list[float | None] | None
+    high: list[float | None] | None
+    """None where there is no interval."""
     needed: int | None
     needed_low: int | None
     needed_high: int | None
@@ -52,7 +56,7 @@ def results(study: JudgedStudy) -> BudgetResults:
         sizes = budget_sizes(sum(len(group) for group in groups))
         goal = study.frames.goal
         band = budget_band([goal.oriented(group) for group in groups], sizes)
-        ends = [goal.oriented(end).tolist() for end in (band.low, band.high)]
+        ends = [_known(goal.oriented(end)) for end in (band.low, band.high)]
         good = study.outcome_counts[arm]["good"]
         needed, least, most = (
             None if share is None else trials_needed(min(1.0, share), study.sample.population)
@@ -70,6 +74,10 @@ def results(study: JudgedStudy) -> BudgetResults:
     return {"chance": REACHED, "arms": arms}
 
 
+def _known(ends: NDArray[np.float64]) -> list[float | None]:
+    return [None if math.isnan(end) else float(end) for end in ends]
+
+
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The budget curves; none without a complete pair."""
     budget = analysis.results["budget"]
@@ -83,8 +91,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         "budget",
         "Expected best score by number of trials",
         f"The expected best {analysis.metric_words} by number of random trials, a "
-        f"{'falling' if analysis.goal.minimizes else 'rising'} line for each arm with its 95 % band."
-        + (f" Trials for a good one with {chance} chance: {needed}." if thresholds else ""),
+        f"{'falling' if analysis.goal.minimizes else 'rising'} line for each arm, with its 95 % band up to a tenth of "
+        "the configurations." + (f" Trials for a good one with {chance} chance: {needed}." if thresholds else ""),
         partial(_draw, analysis, arms),
     )
     rows = []
@@ -92,7 +100,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         for n in SHOWN:
             if n > entry["trials"][-1]:
                 break
-            value, low, high = (_at(n, entry, curve) for curve in (entry["expected"], entry["low"], entry["high"]))
+            value = float(np.interp(n, entry["trials"], entry["expected"]))
+            low, high = (_end_at(n, entry["trials"], curve) for curve in (entry["low"], entry["high"]))
             rows.append((text(arm, 60), str(n), bracketed(value, low, high, score)))
     if thresholds:
         most = "at most" if analysis.goal.minimizes else "at least"
@@ -108,15 +117,20 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         Numbers(("Arm", "Trials", "Expected best score"), tuple(rows)),
         (
             "The curve ends at the number of trials that were run; near its end it rests on the few best of them.",
-            "Bands are pointwise bootstrap bands over configurations: at each number of trials on its own. They are "
-            "too narrow for few configurations and near the end, where no resample can exceed the best score observed.",
+            NO_BANDS
+            if analysis.study.sample.watch is not None
+            else "Bands are pointwise: at each number of trials on its own. There is none beyond a tenth of the "
+            "configurations, nor for fewer than 12 of them: no resample exceeds the best score observed.",
         ),
     )
 
 
-def _at(n: int, entry: ArmBudget, curve: list[float] | None) -> float | None:
-    """A curve of an arm after n trials; None if there is no such curve."""
-    return None if curve is None else float(np.interp(n, entry["trials"], curve))
+def _end_at(n: int, trials: list[int], curve: list[float | None] | None) -> float | None:
+    """An end of the band after n trials; None where there is none."""
+    known = [(at, end) for at, end in zip(trials, curve or (), strict=False) if end is not None]
+    if not known or n > known[-1][0]:
+        return None
+    return float(np.interp(n, [at for at, _ in known], [end for _, end in known]))
 
 
 def _needed(entry: ArmBudget) -> str:
@@ -137,7 +151,8 @@ def _draw(analysis: Analysis, arms: Mapping[str, ArmBudget]) -> Figure:
         colour = analysis.arms.colour(arm)
         x, y = np.array(entry["trials"], dtype=float), np.array(entry["expected"], dtype=float)
         if entry["low"] is not None and entry["high"] is not None:
-            axes.fill_between(x, entry["low"], entry["high"], color=colour, alpha=0.18, linewidth=0)
+            low, high = (np.array(end, dtype=float) for end in (entry["low"], entry["high"]))
+            axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
         mark = "o" if len(x) == 1 else None
         axes.plot(x, y, color=colour, linestyle=analysis.arms.dash(arm), linewidth=1.8, marker=mark)
         ends[arm] = (float(x[-1]), float(y[-1]))
@@ -147,8 +162,8 @@ def _draw(analysis: Analysis, arms: Mapping[str, ArmBudget]) -> Figure:
     ticks = [n for n in SHOWN if n <= most]
     axes.set_xticks(ticks, [str(n) for n in ticks])
     axes.minorticks_off()
-    low, high = axes.get_ylim()
-    if low < analysis.good < high:
+    bottom, top = axes.get_ylim()
+    if bottom < analysis.good < top:
         axes.axhline(analysis.good, color=OUTCOME_COLOURS["good"], linewidth=1.2, linestyle=(0, (4, 3)))
         axes.text(0.02, analysis.good, "good", transform=axes.get_yaxis_transform(), va="bottom", fontsize=9.5)
     axes.set_xlabel("random trials")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from report.frames import TASK_BLOCK
+from report.judging import own_scores
 from report.records.estimates import known
 from report.sections import own_results
 from report.sections.all_runs import disagreement
 from report.sections.learning_rule import within_error_sentence
 from report.sections.verdict import decided
 from report.watched import OUT_OF_ORDER
-from report.words import percent, spaced, text
+from report.words import metric_words, percent, spaced, text
 from robustness.errors import plural
+from robustness.metrics import find_metric
 from robustness.trial import PENDING
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 FEW_PAIRS = 30
 MANY_LEFT_OUT = 0.05
 ENOUGH_UNTRAINED = 200
+EXTREME = 1000
+"""How many interquartile ranges from the median the worst score may lie before it decides the means."""
 NARROW = 0.1
 """The least range of thresholds over which a verdict should hold."""
 
@@ -43,6 +48,8 @@ def cautions(analysis: Analysis) -> list[str]:
         *_left_out(analysis),
         *_epochs_disagree(analysis),
         *_diverged(analysis),
+        *_without_score(analysis),
+        *_extreme(analysis),
         *(_depends(analysis) if thresholds else ()),
     ]
 
@@ -185,6 +192,39 @@ def _diverged(analysis: Analysis) -> Iterator[str]:
     if diverged:
         arms = ", ".join(diverged)
         yield f"Some trials were good and then diverged: {arms}; they count as good at the best epoch alone."
+
+
+def _without_score(analysis: Analysis) -> Iterator[str]:
+    """Diverged trials whose score is a stand-in, unless chance has a known score."""
+    metric = analysis.frames.metric
+    if find_metric(metric).chance is not None:
+        return
+    paired = analysis.trials[analysis.trials["paired"]]
+    none = paired[own_scores(paired, analysis.epoch).isna()]
+    if len(none):
+        worst = analysis.frames.goal.worst(none[f"score_{analysis.epoch}"].tolist())
+        where = "on its task, at worst" if analysis.frames.tasks else "of any trial,"
+        yield (
+            f"{len(none)} of {len(paired)} trials have no {metric_words(metric)} at the {analysis.epoch} epoch, mostly "
+            f"because they diverged: in means, each counts with the worst {where} {worst:.4g}; wins and medians hardly "
+            "depend on that number."
+        )
+
+
+def _extreme(analysis: Analysis) -> Iterator[str]:
+    """Scores so far from the others that they alone decide the means."""
+    paired = analysis.trials[analysis.trials["paired"]]
+    # Scores of different tasks are compared within their task.
+    for _, own in paired.groupby(paired["replicate"] // TASK_BLOCK):
+        scores = own[f"score_{analysis.epoch}"]
+        low, middle, high = scores.quantile([0.25, 0.5, 0.75])
+        worst = analysis.frames.goal.worst(scores.tolist())
+        if high > low and abs(worst - middle) > EXTREME * (high - low):
+            yield (
+                f"Extreme scores decide the means (the worst is {worst:.4g}, the median {middle:.4g}): read medians, "
+                "wins and Wilcoxon's test, or set thresholds."
+            )
+            return
 
 
 def _depends(analysis: Analysis) -> Iterator[str]:

@@ -95,12 +95,12 @@ class Results(Head):
     scores: list[ScoreComparison]
     equivalence: EquivalenceResults | None
     secondary: list[SecondaryResults] | None
-    interactions: list[InteractionsResult] | None
+    interactions: list[InteractionsResult]
     initial_noise: InitialNoiseResults | None
     spread: SpreadResults
     tunability: TunabilityResults | None
     budget: BudgetResults
-    best_of: BestOfResults | None
+    best_of: BestOfResults
     sensitivity: SensitivityResults
     variance: dict[str, VarianceShares] | None
     seeds: dict[str, ArmSeeds] | None

@@ -8,19 +8,26 @@ from report.comparison import favoured
 from report.frames import StudyFrames
 from report.records.comparisons import ScoreComparison
 from report.records.estimates import ArmCounts, known
-from report.words import beside_zero, capitalised, has_interval, metric_words, p_words, signed
+from report.words import capitalised, has_interval, metric_words, p_words
 from robustness.errors import plural
+
+SMALL, LARGE = 0.01, 1e5
+"""Scores between them are written with three decimals."""
 
 
 def verdict_by_scores(
     frames: StudyFrames, arms: Mapping[str, ArmCounts], scores: Sequence[ScoreComparison]
 ) -> list[str]:
-    """The median score of each arm, and which arms have a better mean."""
+    """The median score of each arm, and which arms have a better mean.
+
+    Scores of several tasks have no common median, and their differences are in standard deviations of a task's scores.
+    """
     shown = {arm: entry for arm, entry in arms.items() if entry["median"] is not None}
     if not shown:
         return ["Nothing has finished yet, so there is nothing to say."]
-    medians = ", ".join(f"{arm} {entry['median']:.3f}" for arm, entry in shown.items())
-    first = f"Median {metric_words(frames.metric)} ({frames.goal.word} is better): {medians}."
+    metric = f"{metric_words(frames.metric)} ({frames.goal.word} is better)"
+    medians = ", ".join(f"{arm} {_score(known(entry['median']))}" for arm, entry in shown.items())
+    first = f"Arms are compared by {metric} on each task." if frames.tasks else f"Median {metric}: {medians}."
     main = [entry for entry in scores if entry["epoch"] == frames.rule and entry["mean_difference"] is not None]
     if not main:
         return [first, "There are no two arms to compare."]
@@ -36,7 +43,7 @@ def verdict_by_scores(
         least = f" (smallest {p_words(min(tested))})" if tested else ""
         words = f"No two arms differ significantly in their mean {after}".rstrip()
         return [first, f"{words}{least}."]
-    return [first, capitalised(f"{after}, {'; '.join(clauses)}." if after else f"{'; '.join(clauses)}.")]
+    return [first, f"{capitalised(after)}, {'; '.join(clauses)}." if after else f"{'; '.join(clauses)}."]
 
 
 def better_arm(entry: ScoreComparison, frames: StudyFrames) -> str | None:
@@ -52,9 +59,11 @@ def _by(entry: ScoreComparison, frames: StudyFrames) -> str:
     ends = ""
     if has_interval(entry):
         low, high = sorted(abs(known(entry[end])) for end in ("low", "high"))
-        ends = f"95 % interval {beside_zero(low, _plain, 3)} to {beside_zero(high, _plain, 3)}; "
-    return f"by {difference:.3f} {metric_words(frames.metric)} on average ({ends}{p_words(entry['p_adjusted'])})"
+        ends = f"95 % interval {_score(low)} to {_score(high)}; "
+    unit = "standard deviations" if frames.tasks else metric_words(frames.metric)
+    return f"by {_score(difference)} {unit} on average ({ends}{p_words(entry['p_adjusted'])})"
 
 
-def _plain(value: float, decimals: int) -> str:
-    return signed(value, decimals).removeprefix("+")
+def _score(value: float) -> str:
+    """Three decimals, or three significant digits of a number for which those are too few or too many."""
+    return f"{value:.3f}" if value == 0 or SMALL <= abs(value) < LARGE else f"{value:.3g}"

@@ -10,6 +10,7 @@ outcomes:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
 from report.document import Section
@@ -38,12 +39,19 @@ class SecondaryResults(TypedDict):
 
 
 def results(study: JudgedStudy) -> list[SecondaryResults] | None:
-    """Each secondary judgement in the study's order; None without any, and for a watched sweep."""
+    """Each secondary judgement in the study's order; None without any."""
     listed = study.frames.document["outcomes"].get("secondary")
-    # The tests are for a number of configurations that was settled beforehand.
-    if not listed or study.sample.watch is not None:
+    if not listed:
         return None
-    return [_judged(JudgedStudy.of(with_outcomes(study.frames, outcomes))) for outcomes in listed]
+    return [_judged(_unplanned(JudgedStudy.of(with_outcomes(study.frames, outcomes)))) for outcomes in listed]
+
+
+def _unplanned(study: JudgedStudy) -> JudgedStudy:
+    """The study without the comparison that `stop` names in advance, which is one of the primary judgement."""
+    watch = study.sample.watch
+    if watch is None:
+        return study
+    return replace(study, sample=replace(study.sample, watch=replace(watch, planned=None)))
 
 
 def _judged(study: JudgedStudy) -> SecondaryResults:
@@ -70,7 +78,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             f"By {metric_words(found['metric'])} at the {found['epoch']} epoch",
             f"{listed}." if listed else "No two arms have this metric in the same configuration.",
             (),
-            verdict_table(entries),
+            verdict_table(entries, analysis.study.sample.watch is not None),
             (
                 "A secondary outcome of the study: it does not affect the verdict, and p-values are corrected among "
                 "themselves.",

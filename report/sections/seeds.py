@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
 from report.records.estimates import Ends
+from report.watched import NO_BANDS
 from report.words import bracketed, exact_percent, spaced, text
 from robustness.statistics.variance_shares import Share, crossed_shares, hyperparameter_share, stream_shares
 
@@ -34,14 +35,12 @@ class ArmSeeds(TypedDict):
     """Of `hyperparameters` and, in a study with tasks, of the `task`, its `interaction` with them and the `seed`."""
     streams: dict[str, VarianceShare]
     largest: str | None
-    """The stream whose interval lies above those of all others."""
+    """The stream whose interval lies above those of all others; none in a watched sweep, which has no intervals."""
 
 
 def results(study: JudgedStudy) -> dict[str, ArmSeeds] | None:
-    """For each arm the shares; None without replicates, and for a watched sweep."""
+    """For each arm the shares; None without replicates."""
     frames = study.frames
-    if study.sample.watch is not None:
-        return None
     sampling = frames.document["sampling"]
     arms: dict[str, ArmSeeds] = {}
     for arm in frames.arms:
@@ -60,7 +59,7 @@ def results(study: JudgedStudy) -> dict[str, ArmSeeds] | None:
             "configurations": len(groups),
             "shares": {name: _entry(each) for name, each in shares.items()},
             "streams": {name: _entry(each) for name, each in streams.items()},
-            "largest": _largest(streams),
+            "largest": _largest(streams) if study.sample.watch is None else None,
         }
     return arms or None
 
@@ -137,12 +136,16 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         if streams
         else f"Shares of the variance of scores: {'; '.join(clauses)}."
     )
-    notes = (
-        "Each stream was varied alone around the first replicate, with the others held, so their shares do not include "
-        "how streams act together.",
-    )
+    notes = []
+    if streams:
+        notes.append(
+            "Each stream was varied alone around the first replicate, with the others held, so their shares do not "
+            "include how streams act together."
+        )
+    if analysis.study.sample.watch is not None:
+        notes.append(NO_BANDS)
     columns = ("Arm", "Part", "Share of the variance [95 %]")
-    yield Section("seeds", "With other seeds", reading, (), Numbers(columns, tuple(rows)), notes if streams else ())
+    yield Section("seeds", "With other seeds", reading, (), Numbers(columns, tuple(rows)), tuple(notes))
 
 
 def _cell(entry: VarianceShare) -> str:

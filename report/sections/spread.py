@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
@@ -121,18 +121,23 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             if entry["arms"] == [first, second]
         }
         rows.append((f"{text(first, 40)} minus {text(second, 40)}", "", *(cells[name] for name in MEASURES)))
-    reasons = {
-        f"No interval for the {WORDS[entry['measure']]}: {entry['interval'].removeprefix('none: ')}."
-        for entry in found["differences"]
-        if entry["interval"].startswith("none")
-    }
+    reasons = [_why_none(found["differences"], name) for name in MEASURES]
     notes = (
         "An arm that is robust lies to the left and high up; one to the left and low is uniformly mediocre.",
-        *sorted(reasons),
+        *(reason for each in reasons for reason in each),
     )
     columns = ("Arm", "Mean", *(WORDS[name].capitalize() for name in MEASURES))
     reading = f"Mean {analysis.metric_words} over configurations: {listed}."
     yield Section("spread", "Level and spread", reading, (picture,), Numbers(columns, tuple(rows)), notes)
+
+
+def _why_none(differences: Sequence[SpreadDifference], measure: str) -> Iterator[str]:
+    """Why differences of a measure have no interval, with their arms where others have one."""
+    own = [entry for entry in differences if entry["measure"] == measure]
+    for reason in dict.fromkeys(entry["interval"] for entry in own if entry["interval"].startswith("none")):
+        without = [" minus ".join(entry["arms"]) for entry in own if entry["interval"] == reason]
+        of = "" if len(without) == len(own) else f" of {text(', '.join(without), 200)}"
+        yield f"No interval for the {WORDS[measure]}{of}: {reason.removeprefix('none: ')}."
 
 
 def _values(entry: ArmSpread) -> tuple[float, ...]:

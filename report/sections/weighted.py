@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.comparison import has_outcome, second_minus_first, side_by_side
+from report.comparison import by_configuration, has_outcome, second_minus_first, side_by_side
 from report.document import Numbers, Section
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
@@ -23,6 +23,7 @@ from report.judging import OUTCOMES
 from report.records.comparisons import Corrected
 from report.records.estimates import Difference, Ends, JudgedOutcome, known
 from report.records.families import Uncorrected, with_holm
+from report.watched import NONE, Watch
 from report.words import (
     OUTCOME_WORDS,
     exact_percent,
@@ -117,10 +118,9 @@ def results(study: JudgedStudy) -> WeightedResults | None:
 
     That is where no stratum of the complete pairs is more than one configuration away from its share of the space.
     """
-    frames, judged = study.frames, study.planned
+    frames, judged, watch = study.frames, study.planned, study.sample.watch
     strata = find_strata(frames)
-    # The tests are for a number of configurations that was settled beforehand.
-    if strata is None or study.sample.watch is not None:
+    if strata is None:
         return None
     paired = judged.loc[judged["paired"], "configuration"].unique()
     drawn = np.bincount(strata.of[paired], minlength=len(strata.sizes)) if len(paired) else np.zeros(0)
@@ -134,8 +134,8 @@ def results(study: JudgedStudy) -> WeightedResults | None:
         ],
         "arms": {
             arm: {
-                "learned_nothing": _fraction(judged, arm, "learned_nothing", frames.rule, strata),
-                "good": _fraction(judged, arm, "good", frames.rule, strata),
+                "learned_nothing": _fraction(judged, arm, "learned_nothing", frames.rule, strata, watch),
+                "good": _fraction(judged, arm, "good", frames.rule, strata, watch),
             }
             for arm in frames.arms
             if (judged["paired"] & (judged["arm"] == arm)).any()
@@ -144,21 +144,39 @@ def results(study: JudgedStudy) -> WeightedResults | None:
             entry
             for outcome in sorted(OUTCOMES, key=lambda name: name != frames.primary)
             for entry in with_holm(
-                [Uncorrected(_difference(judged, arms, outcome, frames.rule, strata)) for arms in frames.compared]
+                [
+                    Uncorrected(_difference(judged, arms, outcome, frames.rule, strata, watch))
+                    for arms in frames.compared
+                ]
             )
         ],
     }
 
 
-def _fraction(judged: pd.DataFrame, arm: str, outcome: JudgedOutcome, summary: str, strata: Strata) -> WeightedFraction:
+def _fraction(
+    judged: pd.DataFrame, arm: str, outcome: JudgedOutcome, summary: str, strata: Strata, watch: Watch | None
+) -> WeightedFraction:
     own = judged[judged["paired"] & (judged["arm"] == arm)]
-    owners = own["configuration"]
-    estimate = weighted_fraction(has_outcome(own, outcome, summary), owners, owners.map(strata.of), strata.weights)
-    return {"fraction": estimate.value, **_ends(estimate), "effective": estimate.effective}
+    owners, has = own["configuration"], has_outcome(own, outcome, summary)
+    estimate = weighted_fraction(has, owners, owners.map(strata.of), strata.weights)
+    ends = _ends(estimate) if watch is None else _sequences(watch, has.groupby(owners).mean(), strata, 0.0)
+    return {"fraction": estimate.value, **ends, "effective": estimate.effective}
+
+
+def _sequences(watch: Watch, means: pd.Series[Any], strata: Strata, lowest: float) -> Ends:
+    """The ends for means by configuration, from `lowest` to 1, by confidence sequences of the strata."""
+    stratum = strata.of[means.index]
+    parts = [(weight, means[stratum == place]) for place, weight in enumerate(strata.weights.tolist())]
+    return watch.combined(parts, lowest, 1.0)[1]
 
 
 def _difference(
-    judged: pd.DataFrame, arms: tuple[str, str], outcome: JudgedOutcome, summary: str, strata: Strata
+    judged: pd.DataFrame,
+    arms: tuple[str, str],
+    outcome: JudgedOutcome,
+    summary: str,
+    strata: Strata,
+    watch: Watch | None,
 ) -> WeightedDifference:
     pairs = side_by_side(judged, has_outcome(judged, outcome, summary), list(arms))
     owners = pairs.index.get_level_values("configuration")
@@ -178,14 +196,17 @@ def _difference(
         }
     first, second = (pairs[arm].to_numpy() for arm in arms)
     estimate = weighted_difference(first, second, owners, stratum, strata.weights)
+    units = by_configuration(pairs)
+    ends = _ends(estimate) if watch is None else _sequences(watch, units[arms[0]] - units[arms[1]], strata, -1.0)
     return {
         "arms": list(arms),
         "outcome": outcome,
         "difference": estimate.value,
-        **_ends(estimate),
+        **ends,
         "effective": estimate.effective,
-        "p_value": estimate.p_value,
-        "test": "score",
+        # The strata's sequences have no p-value of their weighted sum.
+        "p_value": estimate.p_value if watch is None else None,
+        "test": "score" if watch is None else NONE,
         "p_adjusted": None,
     }
 
@@ -229,10 +250,11 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         )
         for arm, entry in shares.items()
     ]
-    tested = [
-        entry for entry in weighted["paired"] if entry["outcome"] == analysis.primary and entry["p_value"] is not None
-    ]
-    for entry in tested:
+    own = [entry for entry in weighted["paired"] if entry["outcome"] == analysis.primary]
+    tested = [entry for entry in own if entry["p_value"] is not None]
+    for entry in own:
+        if entry["difference"] is None:
+            continue
         change = second_minus_first(entry, entry["difference"])
         first, second = (text(arm, 60) for arm in entry["arms"])
         rows.append(
@@ -249,5 +271,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         "Here each of these strata counts by its share of the space. All other fractions, comparisons and tests on "
         "this page are of the drawn mix.",
     )
-    columns = ("What", "In the space", "95 % interval", "p", "By Holm")
+    if analysis.study.sample.watch is not None:
+        notes = (*notes, "Intervals join confidence sequences of the strata; there is no test of their weighted sum.")
+    columns = ("What", "In the space", "95 % interval", "p", analysis.frames.corrected)
     yield Section("weighted", "Weighted to the space", f"{reading}.", (), Numbers(columns, tuple(rows)), notes)

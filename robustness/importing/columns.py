@@ -23,7 +23,20 @@ SECONDS_COLUMNS = ("seconds", "runtime", "time_total_s")
 BOOKKEEPING = frozenset(
     (
         # W&B
-        *("name", "id", "state", "notes", "user", "tags", "created", "updated", "runtime", "sweep", "hostname"),
+        *(
+            "name",
+            "id",
+            "agent",
+            "state",
+            "notes",
+            "user",
+            "tags",
+            "created",
+            "updated",
+            "runtime",
+            "sweep",
+            "hostname",
+        ),
         *(
             "description",
             "commit",

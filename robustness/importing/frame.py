@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -17,6 +17,7 @@ from robustness.importing.own_results import with_metric
 from robustness.importing.pairing import check_guess
 from robustness.importing.runs import SourceTable
 from robustness.importing.understanding import Understood, understand
+from robustness.importing.values import without_containers
 from robustness.study.arms import check_label
 
 
@@ -36,6 +37,7 @@ def make_import(name: str, tables: Sequence[SourceTable], options: ImportOptions
     """The study of some sources; raises RobustnessError with one line where it is not clear what they mean."""
     check_label(name, options.named("study"))
     table = chosen(with_metric(combined(tables), options.metric), options)
+    table = replace(table, frame=without_containers(table.frame))
     understood = understand(table, options)
     runs = assemble(table, understood, options)
     check_guess(runs, understood, options)

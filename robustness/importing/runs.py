@@ -34,6 +34,11 @@ class ImportedRun:
     ended: float | None = None
     arm: str | None = None
 
+    def __post_init__(self) -> None:
+        for name in (*self.parameters, *self.measures, self.arm or ""):
+            if not isinstance(name, str):
+                raise TypeError(f"a name must be text, found {name!r}")
+
 
 @dataclass(frozen=True)
 class SourceTable:

@@ -25,6 +25,8 @@ FILES = "robustness.importing.files"
 """The module that reads a plain path."""
 SPECIAL = ("arm", "task")
 """Fields of a pattern that are no columns."""
+_ODD_VALUES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+"""What a value of another kind than the tool writes may raise."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,11 @@ def read_source(text: str, options: SourceOptions) -> list[SourceTable]:
     kind, colon, rest = place.partition(":")
     # A one-letter kind would be a drive of Windows.
     if colon and kind in READERS:
-        tables = _reader(READERS[kind])(rest, options)
+        tables = _read(READERS[kind], rest, options)
     elif colon and len(kind) > 1 and kind.isalpha() and not is_file(Path(place)) and not is_folder(Path(place)):
         raise RobustnessError(f"{place}: {unknown_name('kind of source', kind, READERS)}")
     else:
-        tables = _reader(FILES)(place, options)
+        tables = _read(FILES, place, options)
     return [_named(table, place, options.names).labelled(arm, task) for table in tables]
 
 
@@ -89,6 +91,12 @@ def _labels(text: str) -> tuple[str | None, str | None, str]:
     return arm or None, task if at else None, place
 
 
-def _reader(module: str) -> Reader:
-    """The `read` of a module, which is only loaded when it is needed: some load a tracker's package."""
-    return cast(Reader, importlib.import_module(module).read)
+def _read(module: str, place: str, options: SourceOptions) -> list[SourceTable]:
+    """The tables of a place by the `read` of a module, which is only loaded now: some load a tracker's package."""
+    reader = cast(Reader, importlib.import_module(module).read)
+    try:
+        return reader(place, options)
+    except _ODD_VALUES as problem:
+        # A damaged or edited source has a value of any kind anywhere; each reader checks what it can name better.
+        reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:100]
+        raise RobustnessError(f"{place}: a value in it cannot be read ({reason})") from problem

@@ -43,13 +43,15 @@ def _contents(found: Import) -> Iterator[tuple[str, str]]:
     names = [f"{name} ({plural(len(set(codes[codes >= 0].tolist())), 'value')})" for name, codes in runs.levels.items()]
     yield "hyperparameters", _listed(names) or "none"
     yield "configurations", f"{len(runs.configurations):,}"
-    yield "metric", f"{runs.metric}, {runs.goal}d, judged at the {found.study.judged} epoch"
+    has_curves = len(runs.epochs) > 0 and runs.epochs["epoch"].nunique() > 1
+    judged = f", judged at the {found.study.judged} epoch" if has_curves else ""
+    yield "metric", f"{runs.metric}, {runs.goal}d{judged}"
     replicates = 1 + int(runs.frame["replicate"].max())
     if runs.seeds:
         yield "seeds", f"{len(runs.seeds):,}" + _from(understood.seed)
     elif replicates > 1:
         yield "seeds", f"no column; up to {replicates:,} runs of a configuration, numbered in their order"
-    if len(runs.epochs) and runs.epochs["epoch"].nunique() > 1:
+    if has_curves:
         yield "epochs", f"{runs.epochs['epoch'].min():,} to {runs.epochs['epoch'].max():,}" + _from(understood.epoch)
     yield "pairs", pairing_sentence(found)
     for remark in runs.remarks:

@@ -134,7 +134,10 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         check("runs_cells", found.num_rows * found.num_columns, path, RobustnessError)
         unpacked = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
         check("runs_bytes", unpacked, path, RobustnessError)
-        frame: pd.DataFrame = file.read().to_pandas()
+        table = file.read()
+        # Text that is not UTF-8 would otherwise fail wherever it is first used.
+        table.validate(full=True)
+        frame: pd.DataFrame = table.to_pandas()
     except (pa.ArrowException, OSError, ValueError) as problem:
         raise RobustnessError(f"{path}: cannot be read as parquet ({' '.join(str(problem).split())[:100]})") from None
     if frame.empty:

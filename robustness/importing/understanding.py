@@ -5,15 +5,17 @@ Whatever is left is a hyperparameter, unless it changes within a run, is the sam
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from robustness.errors import RobustnessError, shown, unknown_name
-from robustness.guards.printable import escaped
+from robustness.guards.printable import escaped, printable
 from robustness.importing import columns as vocabulary
 from robustness.importing.columns import BOOKKEEPING, unprefixed
 from robustness.importing.options import ImportOptions
@@ -160,7 +162,15 @@ class _Columns:
 def _no_arm(table: SourceTable, options: ImportOptions) -> str:
     usual = " or ".join(map(repr, vocabulary.ARM_COLUMNS))
     whole = "" if options.in_python else ", or write ARM=SOURCE if all runs are of one arm"
-    return f"{table.source}: no column {usual}; name the column with {options.named('arm', 'COLUMN')}{whole}"
+    named = options.named("arm", "COLUMN")
+    return f"{table.source}: no column {usual}; name the column with {named}{whole}{_columns_listed(table)}"
+
+
+def _columns_listed(table: SourceTable) -> str:
+    """` (it has: lr, optimizer, ...)`: the columns that may be meant."""
+    names = [str(name) for name in table.frame.columns if name not in (ARM, TASK)]
+    names = [name for name in names if name.lower() not in BOOKKEEPING] or names
+    return f" (it has: {', '.join(map(printable, names[:12]))}{', ...' if len(names) > 12 else ''})"
 
 
 def _metric(table: SourceTable, options: ImportOptions, columns: _Columns) -> tuple[str, str | None]:
@@ -189,7 +199,8 @@ def _metric(table: SourceTable, options: ImportOptions, columns: _Columns) -> tu
 def _which_metric(table: SourceTable, options: ImportOptions, measures: Sequence[str]) -> str:
     if not measures:
         usual = " or ".join(map(repr, vocabulary.METRIC_COLUMNS))
-        return f"{table.source}: no column {usual}; name the column with {options.named('metric', 'COLUMN')}"
+        named = options.named("metric", "COLUMN")
+        return f"{table.source}: no column {usual}; name the column with {named}{_columns_listed(table)}"
     some = ", ".join(measures[:10]) + (", ..." if len(measures) > 10 else "")
     return (
         f"{table.source}: which measure is the metric? name it with {options.named('metric', 'NAME')} (it has: {some})"
@@ -236,6 +247,8 @@ def _hyperparameters(
         for name in changing_columns(frame, keys, epoch, candidates):
             columns.ignore(name, "changes within a run")
         candidates = columns.free()
+    if columns.table.kind == "wandb" and not prefixed:
+        _ask_about_measures(columns, options)
     arms = None if arm is None else pd.factorize(frame[arm])[0]
     for name in candidates:
         codes, distinct = pd.factorize(frame[name].map(_comparable) if frame[name].dtype == object else frame[name])
@@ -247,6 +260,36 @@ def _hyperparameters(
         elif arms is not None and _belongs_to_arm(codes, arms):
             columns.ignore(name, "the same in every run of an arm")
     return {unprefixed(name)[0]: name for name in columns.free()}, bool(prefixed)
+
+
+def _ask_about_measures(columns: _Columns, options: ImportOptions) -> None:
+    """Raise if an export of W&B, which marks neither, has measures among what would be hyperparameters."""
+    measures = set(sorted_last(name for name in columns.names if name.lower() not in BOOKKEEPING))
+    suspects = [name for name in columns.free() if name in measures]
+    if suspects:
+        frame = columns.table.frame
+        kept = [name for name in columns.free() if name not in measures and not _names_runs(frame[name])]
+        some = ", ".join(suspects[:10]) + (", ..." if len(suspects) > 10 else "")
+        raise RobustnessError(
+            f"{columns.table.source}: which columns are hyperparameters? Going by their order, {some} "
+            f"{'is a measure' if len(suspects) == 1 else 'are measures'}: say "
+            f"{options.named('hyperparameters', shlex.quote(','.join(kept)))}, or list others"
+        )
+
+
+def _names_runs(column: pd.Series[Any]) -> bool:
+    """Whether a column has another text in every run, such as a folder for its output."""
+    return column.is_unique and not any(_is_number(cell) for cell in column.tolist())
+
+
+def sorted_last(names: Iterable[str]) -> list[str]:
+    """The second of two sorted lists that follow each other; empty if the names are anything else.
+
+    The export of W&B's runs has the sorted names of the configuration, then those of the summary.
+    """
+    listed = list(names)
+    steps = [place for place in range(1, len(listed)) if listed[place] < listed[place - 1]]
+    return listed[steps[0] :] if len(steps) == 1 else []
 
 
 def _is_number(cell: object) -> bool:

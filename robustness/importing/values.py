@@ -106,6 +106,21 @@ def _key(value: Any, rounded: dict[float, float]) -> Any:
     return value if isinstance(value, int) else ("text", value)
 
 
+def without_containers(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with lists, mappings and other objects in its cells written as JSON, so that cells can be compared."""
+    mixed = [name for name in frame.columns if frame[name].dtype == object and _may_hold_objects(frame[name])]
+    return frame.assign(**{name: frame[name].map(_written) for name in mixed}) if mixed else frame
+
+
+def _may_hold_objects(column: pd.Series[Any]) -> bool:
+    # pandas names the kinds that it knows, such as `string` and `floating`, and calls everything else mixed.
+    return pd.api.types.infer_dtype(column, skipna=True).startswith("mixed")
+
+
+def _written(cell: Any) -> Any:
+    return cell if cell is None or isinstance(cell, str | int | float | np.generic) else _json(cell)
+
+
 def _hashable(cell: Any) -> Any:
     """A cell of a data frame that can be compared: lists and mappings become JSON; numpy's scalars plain ones."""
     if isinstance(cell, np.generic):

@@ -1,4 +1,8 @@
-"""Runs of W&B: the CSV that its web page exports. For its API there is `robustness.from_dataframe`."""
+"""Runs of W&B: the CSV that its web page exports. For its API there is `robustness.from_dataframe`.
+
+Its columns are those of the page (Name, State, Notes, User, Tags, Created, Runtime, Sweep), then the keys of the runs'
+configuration and those of their summary, each sorted, without a prefix that would tell them apart.
+"""
 
 from __future__ import annotations
 

@@ -21,16 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
+from robustness.statistics.budget import BEYOND, FEW, MOST_SHARE
 from robustness.statistics.jackknife import jackknife_interval, without_each
 from robustness.statistics.proportions import LEVEL, Interval, resampling
 
 Floats: TypeAlias = NDArray[np.float64]
 DRAWS = 1000
-FEW = 12
 PERCENTILE = "percentile bootstrap"
-MOST_SHARE = 0.1
-"""The most trials with an interval, as a share of the configurations."""
-BEYOND = "beyond a tenth of the configurations, resamples have the same few best ones"
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ The expected maximum of n out of N trials drawn without replacement (Dodge et al
     sum_i x_(i) C(i - 1, n - 1) / C(N, n) = sum_i x_(i) (R_n(i) - R_n(i - 1)),    R_n(c) = C(c, n) / C(N, n),
 
 with x in ascending order. It is defined only for n <= N, and near N it depends on the few best trials. Its band is a
-percentile bootstrap over configurations, at each n on its own. No resample has a better trial than the sample, so the
-band is too narrow upwards for few configurations and near N.
+jackknife over configurations, widened for skewness (`jackknife`), at each n on its own. It ends at a tenth of the
+configurations: beyond, samples without a configuration, like resamples, have the same few best ones.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
+from robustness.statistics.jackknife import widened_ends
 from robustness.statistics.profiles import Band
-from robustness.statistics.proportions import LEVEL, resampling
 
 REACHED = 0.9
 """Probability with which `trials_needed` trials include a good one."""
-MOST_CELLS = 500_000
-"""Maximum of bootstrap samples x trials; large studies use fewer samples, which is all they need."""
+FEW = 12
+"""With fewer configurations there is no interval."""
+MOST_SHARE = 0.1
+"""The most trials with an interval, as a share of the configurations."""
+BEYOND = "beyond a tenth of the configurations, resamples have the same few best ones"
+MOST_BLOCKS = 200
+"""Parts that the jackknife leaves out one by one; large studies have several configurations in each."""
 
 
 def budget_sizes(trials: int, most: int = 30) -> list[int]:
@@ -41,18 +46,54 @@ def expected_best(values: ArrayLike, sizes: ArrayLike) -> NDArray[np.float64]:
     return best
 
 
-def budget_band(values: list[NDArray[np.float64]], sizes: ArrayLike, seed: int = 0) -> Band:
-    """Expected best score with a pointwise 95 % bootstrap band; `values` holds the scores of each configuration."""
+def expected_without_each(values: ArrayLike, size: int) -> NDArray[np.float64]:
+    """Expected maximum of `size` of the values [N] without each of them in turn: [N]; `size` is less than N.
+
+    Without x_(i), each higher value is one place lower: two running sums give all N of them.
+    """
+    sample: NDArray[np.float64] = np.asarray(values, dtype=float)
+    order = np.argsort(sample, kind="stable")
+    ordered, n = sample[order], len(sample)
+    chosen = np.arange(size, n)
+    logs = gammaln(chosen + 1.0) - gammaln(chosen - size + 1.0)
+    ratio = np.zeros(n)
+    ratio[size:] = np.exp(logs - logs[-1])
+    weights = np.diff(ratio)  # of places 1 ... N - 1 among the others
+    below = np.concatenate([[0.0], np.cumsum(ordered[:-1] * weights)])
+    above = np.concatenate([np.cumsum((ordered[1:] * weights)[::-1])[::-1], [0.0]])
+    without = np.empty(n)
+    without[order] = below + above
+    return without
+
+
+def budget_band(values: list[NDArray[np.float64]], sizes: ArrayLike) -> Band:
+    """Expected best score with a pointwise 95 % band; `values` holds the scores of each configuration.
+
+    The band is NaN where there is no interval: beyond a tenth of the configurations, and with fewer than 12 of them.
+    """
     flat = np.concatenate(values)
+    budgets = np.asarray(sizes, dtype=int)
+    middle = expected_best(flat, budgets)
+    low, high = np.full(len(budgets), np.nan), np.full(len(budgets), np.nan)
+    short = budgets <= max(1.0, len(values) * MOST_SHARE)
+    if len(values) >= FEW and short.any():
+        for place, without in zip(np.flatnonzero(short), _without(values, flat, budgets[short]), strict=True):
+            ends = widened_ends(float(middle[place]), without)
+            low[place], high[place] = (middle[place], middle[place]) if ends is None else ends
+    return Band(middle, low, high)
+
+
+def _without(
+    values: list[NDArray[np.float64]], flat: NDArray[np.float64], sizes: NDArray[np.int_]
+) -> list[NDArray[np.float64]]:
+    """For each size the expected best [parts] without each configuration, or without each part of many of them."""
+    if len(flat) == len(values):
+        return [expected_without_each(flat, int(size)) for size in sizes]
     owner = np.repeat(np.arange(len(values)), [len(scores) for scores in values])
     order = np.argsort(flat, kind="stable")
-    flat, owner = flat[order], owner[order]
-    budgets = np.asarray(sizes, dtype=int)
-    draws = int(np.clip(MOST_CELLS // len(flat), 200, 1000))
-    samples = _expected(flat, resampling(len(values), draws, seed)[:, owner], budgets)
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(samples, [tail, 1 - tail], axis=0)
-    return Band(_expected(flat, np.ones((1, len(flat))), budgets)[0], low, high)
+    parts = min(len(values), MOST_BLOCKS)
+    counts = (owner[order] % parts != np.arange(parts)[:, None]).astype(float)
+    return list(_expected(flat[order], counts, sizes).T)
 
 
 def _expected(values: NDArray[np.float64], counts: NDArray[np.float64], sizes: NDArray[np.int_]) -> NDArray[np.float64]:

@@ -8,6 +8,10 @@ distribution is closer to normal, the pseudo-values are n g(T) - (n - 1) g(T_(i)
 is on average not too small (Efron and Stein 1981). Its degrees of freedom are Satterthwaite's: with
 h_i = g(T_(i)) - mean, 2 / (sum h_i^4 / (sum h_i^2)^2 - 1 / n), at most n - 1, so that an error that rests on a few
 configurations is not taken for known.
+
+A mean or an expected best score, which has no such scale, has Student's interval widened for skewness as that of a mean
+(`means`), with the skewness of the pseudo-values. Where the estimate is less another one, with the squared error v and
+its own degrees of freedom, s^2 + v takes the place of s^2, with Satterthwaite's degrees of freedom of the sum.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 
+from robustness.statistics.means import hall_inverse
 from robustness.statistics.proportions import LEVEL, Interval
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -55,3 +60,23 @@ def jackknife_interval(whole: float, without: Floats, scale: Literal["identity",
     ends = np.array([whole - half, whole + half])
     low, high = (expit(ends) if scale == "logit" else ends).tolist()
     return Interval(low, high, METHOD)
+
+
+def widened_ends(
+    whole: float, without: Floats, other: float = 0.0, freedom: float = math.inf
+) -> tuple[float, float] | None:
+    """The ends of the interval widened for skewness, from the values `without` [n] each configuration.
+
+    `other` is the squared error v above, with its `freedom`. None if the values do not vary.
+    """
+    n = len(without)
+    influence = without - without.mean()
+    own = (n - 1) / n * float((influence**2).sum())
+    if own <= 1e-24 * max(1.0, whole**2):
+        return None
+    together = (own + other) ** 2 / (own**2 / satterthwaite(influence) + other**2 / freedom)
+    limit, error = float(stdtrit(together, (1 + LEVEL) / 2)), math.sqrt(own + other)
+    # The pseudo-values n T - (n - 1) T_(i) have the skewness of -influence.
+    skewness = -float((influence**3).mean()) / float(influence.std(ddof=1)) ** 3
+    high, low = (hall_inverse(sign * limit, skewness, n) for sign in (1.0, -1.0))
+    return whole - max(limit, high) * error, whole - min(-limit, low) * error

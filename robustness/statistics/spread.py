@@ -10,16 +10,17 @@ Of scores x_1 ... x_n, one for each configuration, with weights w_i (1, or how o
 
 The first and the fourth are smooth. Their difference d of two arms on the same configurations has a studentised
 bootstrap interval over configurations, widened to Student's: with influence values h_i (the derivative of d in w_i) and
-s^2 = sum w_i h_i^2 / (n (n - 1)), the quantiles of (d* - d) / s* replace those of t with Satterthwaite's degrees of
-freedom (`jackknife`); the interval spans both. Quantiles have no useful s; theirs is Student's with the bootstrap's
-standard error. `benchmarks/evidence.py` measures coverage.
+s^2 = sum w_i h_i^2 / (n (n - 1)), the quantiles of (d* - d) / s* replace those of t with half of Satterthwaite's
+degrees of freedom (`jackknife`); the interval spans both, and its error is the larger of s and the jackknife's. That
+half, and the larger error, are what long tails need: a sample that lacks their rare scores also underestimates s.
+Quantiles have no useful s; theirs is Student's with the bootstrap's standard error. `benchmarks/evidence.py` measures
+coverage.
 
 There is no interval where resampling fails: of the regret, since no resample has a better configuration than the
 sample; of the lower decile, with fewer than 30 configurations, of which it has less than three on one side, and where a
-gap in the scores is so near that it may lie on either side; of the others, with fewer than 12; and of a standard
-deviation, with fewer than 80, or if a single configuration makes up four fifths of s^2: a sample without the rare low
-scores of a long tail does not show that it lacks them. Tails as long as Student's t with 3 degrees of freedom defeat it
-at any number; the interquartile range and the tail's mean hold."""
+gap in the scores is so near that it may lie on either side; of a standard deviation, with fewer than 30, or if a single
+configuration makes up nearly all of s^2; and of the others, with fewer than 12.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from robustness.statistics.jackknife import satterthwaite
+from robustness.statistics.jackknife import satterthwaite, without_each
 from robustness.statistics.proportions import DRAWS, LEVEL, Interval, resampling
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -43,8 +44,8 @@ Smooth: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
 DECILE = 0.10
 TAIL = 0.25
 """The share of the configurations that CVaR is the mean of."""
-FEW, FEW_FOR_DECILE, FEW_FOR_SD = 12, 30, 80
-LARGEST_PART = 0.8
+FEW, FEW_FOR_DECILE, FEW_FOR_SD = 12, 30, 30
+LARGEST_PART = 0.95
 """A single configuration with more than this share of s^2 leaves an interval without support."""
 STUDENTISED = "studentised bootstrap, widened to Student"
 BOOTSTRAP = "Student with a bootstrap error"
@@ -136,7 +137,7 @@ def spread_differences(first: ArrayLike, second: ArrayLike, seed: int = 0) -> di
         intervals |= {name: _studentised(measure, a, b, weights) for name, measure in SMOOTH.items()}
         intervals |= {name: _by_resampling(measure, a, b, weights) for name, measure in QUANTILES.items()}
     if FEW <= n < FEW_FOR_SD:
-        intervals["sd"] = Interval.none(f"fewer than {FEW_FOR_SD} configurations, which may lack a tail of the scores")
+        intervals["sd"] = Interval.none(f"fewer than {FEW_FOR_SD} configurations")
     if any(_gap_at_decile(values) for values in (a, b)):
         intervals["lower_decile"] = Interval.none("the decile may lie on either side of a gap in the scores")
     if n < FEW_FOR_DECILE:
@@ -162,13 +163,16 @@ def _studentised(measure: Smooth, first: Floats, second: Floats, weights: Floats
     if float((influence**2).max()) > LARGEST_PART * total:
         return Interval.none("it rests on a single configuration")
     difference, error = float(a[0] - b[0]), (total / (n * (n - 1))) ** 0.5
+    one_less = measure(first, without_each(n))[0] - measure(second, without_each(n))[0]
+    jackknife = ((n - 1) / n * float(((one_less - one_less.mean()) ** 2).sum())) ** 0.5
     (a, influence_a), (b, influence_b) = (measure(values, weights) for values in (first, second))
     errors = np.sqrt((weights * (influence_a - influence_b) ** 2).sum(axis=1) / (n * (n - 1)))
     usable = errors > 1e-3 * error
     studentised = (a - b - difference)[usable] / errors[usable]
     low, high = np.quantile(studentised, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    limit = float(stdtrit(satterthwaite(influence), (1 + LEVEL) / 2))
-    ends = difference - max(float(high), limit) * error, difference - min(float(low), -limit) * error
+    limit = float(stdtrit(max(1.0, satterthwaite(influence) / 2), (1 + LEVEL) / 2))
+    widest = max(error, jackknife)
+    ends = difference - max(float(high), limit) * widest, difference - min(float(low), -limit) * widest
     return Interval(*ends, STUDENTISED)
 
 

@@ -21,13 +21,10 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
-from robustness.statistics.best_of import BEYOND, FEW, MOST_SHARE
-from robustness.statistics.budget import expected_best
-from robustness.statistics.jackknife import satterthwaite
-from robustness.statistics.means import hall_inverse
-from robustness.statistics.proportions import LEVEL, Interval
+from robustness.statistics.budget import BEYOND, FEW, MOST_SHARE, expected_best, expected_without_each
+from robustness.statistics.jackknife import widened_ends
+from robustness.statistics.proportions import Interval
 
 Floats: TypeAlias = NDArray[np.float64]
 FIXED = "jackknife, the default held fixed"
@@ -75,21 +72,7 @@ def _gains(arms: list[Floats], default: Floats, sizes: list[int]) -> list[Tunabi
 
 
 def _interval(gain: float, without: Floats, default: Floats) -> Interval:
-    n, r = len(without), len(default)
-    influence = without - without.mean()
-    tuned = (n - 1) / n * float((influence**2).sum())
-    if tuned <= 1e-24 * max(1.0, gain**2):
-        return Interval.none("all scores are equal")
+    r = len(default)
     fixed = float(default.var(ddof=1)) / r if r > 1 else 0.0
-    freedom = (tuned + fixed) ** 2 / (tuned**2 / satterthwaite(influence) + (fixed**2 / (r - 1) if r > 1 else 0.0))
-    limit, error = float(stdtrit(freedom, (1 + LEVEL) / 2)), math.sqrt(tuned + fixed)
-    # The pseudo-values of the jackknife are n T - (n - 1) T_(i): their skewness is that of -influence.
-    skewness = -float((influence**3).mean()) / float(influence.std(ddof=1)) ** 3
-    high, low = (hall_inverse(sign * limit, skewness, n) for sign in (1.0, -1.0))
-    ends = gain - max(limit, high) * error, gain - min(-limit, low) * error
-    return Interval(*ends, BOTH if r > 1 else FIXED)
-
-
-def expected_without_each(values: Floats, size: int) -> Floats:
-    """The expected best of `size` without each of the values [N] in turn, which must be more than `size`."""
-    return np.array([expected_best(np.delete(values, place), [size])[0] for place in range(len(values))])
+    ends = widened_ends(gain, without, fixed, float(r - 1) if r > 1 else math.inf)
+    return Interval.none("all scores are equal") if ends is None else Interval(*ends, BOTH if r > 1 else FIXED)

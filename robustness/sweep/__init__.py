@@ -1,7 +1,8 @@
-"""A sweep: its plan, the trials it runs, how they are judged, and when it may stop.
+"""`robustness.sweep(arms, space, ...)` runs a sweep: `help(robustness.sweep.__call__)` explains its options.
 
-The package can be called: `robustness.sweep(...)` is `robustness.api.sweep.sweep`. Importing any of its modules puts
-the package itself under that name, so a function beside it would disappear.
+This package holds a sweep's plan, the trials it runs, how they are judged, and when it may stop. It can be called:
+Python puts the package under the name `robustness.sweep` as soon as any of its modules is imported, so a function of
+that name would disappear.
 """
 
 from __future__ import annotations
@@ -13,14 +14,19 @@ from typing import Any
 
 
 class _CallablePackage(ModuleType):
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Run a sweep: see `robustness.api.sweep.sweep`."""
-        return import_module("robustness.api.sweep").sweep(*arguments, **options)
+    @property
+    def __call__(self) -> Any:
+        """The function `robustness.api.sweep.sweep`, with its signature and text."""
+        return import_module("robustness.api.sweep").sweep
 
     @property
     def __wrapped__(self) -> Any:
-        """The function, whose signature and text `help` shows."""
-        return import_module("robustness.api.sweep").sweep
+        """The function, whose signature `inspect` and notebooks show."""
+        return self.__call__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by name, as any module is by cloudpickle: a user's function may refer to it."""
+        return import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _CallablePackage

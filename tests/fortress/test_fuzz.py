@@ -1,15 +1,12 @@
 """Random input for each reader: nothing but the project's own errors, each one printable line.
 
-A few seconds in all by default; ROBUSTNESS_FUZZ_SECONDS sets the time for each reader (`.ci/full` takes ten minutes).
+`support.fuzzing` says how long it takes.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
-import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +14,15 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.files import photographs
-from support.hostile import encoded, is_one_safe_line, mutated
+from support.fuzzing import answered, run, scalars, seeds, trees
+from support.hostile import encoded, mutated
 from support.importing import imported
 from support.studies import small
 from support.trials import small_trial
 
 from robustness.errors import CheckpointError, RobustnessError, SearchSpaceError, StudyFileError
-from robustness.guards.printable import printable
 from robustness.space.conditions import read_condition
 from robustness.space.space import read_space
 from robustness.study.loading import make_study
@@ -41,71 +37,7 @@ from robustness.trainables.classification.saved_model import load_model
 from robustness.trainables.continual.fashion_mnist import read_idx
 from robustness.trainables.regression.data_sets import DATA_SETS, _read
 
-SECONDS = float(os.environ.get("ROBUSTNESS_FUZZ_SECONDS", "0"))
-EXAMPLES = 10**9 if SECONDS else 30
 KEPT = Path(__file__).parents[1] / "store" / "kept"
-
-fuzz = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    database=None,
-    derandomize=not SECONDS,
-    suppress_health_check=list(HealthCheck),
-    print_blob=True,
-)
-seeds = st.integers(0, 2**63)
-scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=12), st.sampled_from(["low", "high", "sgd"])
-)
-trees = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=20,
-)
-
-
-class Budget:
-    """Ends a reader's fuzzing when its time is over; hypothesis itself only counts examples."""
-
-    def __init__(self) -> None:
-        # Of this process, whatever else the machine does.
-        self._end = time.process_time() + SECONDS
-        self.cases = 0
-
-    def over(self) -> bool:
-        self.cases += 1
-        return bool(SECONDS) and time.process_time() > self._end
-
-
-def answered(read: Callable[[], object], *others: type[Exception]) -> None:
-    """Call a reader, which may refuse with one of the project's errors or with `others`, which its caller expects."""
-    try:
-        read()
-    except RobustnessError as error:
-        line = printable(error)
-    except others:
-        return
-    else:
-        return
-    assert is_one_safe_line(line)
-
-
-def run(check: Callable[[Any], None], strategy: st.SearchStrategy[Any]) -> None:
-    """Fuzz with hypothesis for the examples of the short form, or in rounds until the time is over."""
-    budget = Budget()
-    rounds = settings(fuzz, max_examples=2_000 if SECONDS else EXAMPLES)
-    while True:
-
-        @rounds
-        @given(strategy)
-        def once(value: Any) -> None:
-            if not budget.over():
-                check(value)
-
-        once()
-        if budget.over() or not SECONDS:
-            break
-    print(f"{budget.cases} cases")
 
 
 def test_yaml() -> None:

@@ -129,6 +129,7 @@ def test_arlbench_is_imported_in_time_and_its_unpaired_tests_are_scipys(
     assert "imported 30,720 runs of 2 arms (dqn, ppo)" in capsys.readouterr().out
     result = Result(store_of(tmp_path), "arlbench")
     assert len(result.epochs) == 307_200
+    every: dict[str, list[float]] = {"dqn": [], "ppo": []}
     for entry in result.results["tasks"]["on"]:
         scores = {}
         for arm in ("dqn", "ppo"):
@@ -142,6 +143,21 @@ def test_arlbench_is_imported_in_time_and_its_unpaired_tests_are_scipys(
         assert (found["low"], found["high"]) == pytest.approx((low, high))
         pairs = np.sign(scores["dqn"][:, None] - scores["ppo"][None, :])
         assert found["first_wins"]["count"] == (pairs > 0).sum()
+        ends = {arm: _ends(folder / f"{entry['task']}_{arm}.csv.gz") for arm in every}
+        both = pd.concat(list(ends.values()))
+        for arm, own in ends.items():
+            every[arm] += ((own - both.mean()) / both.std()).groupby(level="run_id").mean().tolist()
+    # Over tasks: no configuration occurs on two of them, so each counts on its own, in standard deviations of its task.
+    over = stats.ttest_ind(every["dqn"], every["ppo"], equal_var=False)
+    (last,) = [entry for entry in result.results["scores"] if entry["epoch"] == "last"]
+    assert last["p_value"] == pytest.approx(over.pvalue, rel=1e-6)
+    assert last["mean_difference"] == pytest.approx(np.mean(every["dqn"]) - np.mean(every["ppo"]), rel=1e-9)
+
+
+def _ends(path: Path) -> pd.Series[float]:
+    """The performance of each run of a file at its end, by configuration."""
+    runs = pd.read_csv(path)
+    return runs[runs["budget"] == runs["budget"].max()].set_index("run_id")["performance"]
 
 
 def test_the_variants_of_adkins_are_compared_pairwise(adkins: Result) -> None:

@@ -12,7 +12,7 @@ from support.importing import imported, rows_of
 from support.stores import fill, made_study
 
 from report.exports import results_csv
-from robustness import from_dataframe
+from robustness import Result, from_dataframe
 from robustness.cli import main
 from robustness.errors import RobustnessError
 from robustness.importing.pairing import Pairs
@@ -248,6 +248,16 @@ def test_runs_that_were_proposed_adaptively_are_marked_as_such() -> None:
         assert "Main versions" not in page
         assert "The course of the sweep" not in page
         assert "Learning curves" not in page
+
+
+def test_runs_of_one_epoch_have_no_second_row_for_their_last_epoch(capsys: pytest.CaptureFixture[str]) -> None:
+    made_frame().to_csv("runs.csv", index=False)
+    assert main(["import", "runs.csv", "--study", "s", "--good", "0.9", "--learned-nothing", "0.3"]) == 0
+    assert "judged at" not in capsys.readouterr().out
+    results = Result(None, "s").results
+    for part in (results["paired"], results["scores"]):
+        assert {entry["epoch"] for entry in part} == {"best"}
+    assert len(results["paired"]) == 2 * len(results["scores"]) == 6
 
 
 def test_names_of_files_are_columns() -> None:

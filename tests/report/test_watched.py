@@ -16,8 +16,9 @@ from support.stores import Made, fill, from_table, made_study
 from report.analysis import Analysis, analyse
 from report.page import write_report
 from report.records.comparisons import PairedComparison
+from report.sections.equivalence import VerdictEntry
 from report.sections.verdict import headline
-from robustness.statistics.sequential import SHARES, WEIGHTS
+from robustness.statistics.sequential import SHARES, WEIGHTS, confidence_sequence
 from robustness.store import Store, StudyStore, open_store
 from robustness.study.sections import Stop
 from robustness.study.study import Study
@@ -25,7 +26,7 @@ from robustness.sweep.plan import make_plan
 from robustness.sweep.stopping import WATCHED_NOTE, Decision
 from robustness.sweep.trial_judge import TrialJudge
 
-FIXED = ("Wilson", "Tango", "bootstrap", "McNemar", "sign-flip", "Wilcoxon", "Student", "score")
+FIXED = ("Wilson", "Tango", "bootstrap", "McNemar", "sign-flip", "Wilcoxon", "Student", "score", "jackknife")
 
 
 @pytest.fixture
@@ -244,3 +245,108 @@ def test_importance_has_no_test_that_repeated_looks_would_spoil(store: Store) ->
     for entry in analysis.results["sensitivity"]["importance"].values():
         assert entry["hyperparameters"] == {}
         assert "settled before the sweep" in present(entry["why_not"])
+
+
+def margins(study: Study, **margin: float) -> Study:
+    content = {**study.outcomes.model_dump(), "equivalent_within": margin}
+    return replace(study, outcomes=type(study.outcomes).model_validate(content))
+
+
+def verdict_of(analysis: Analysis, name: str, outcome: str | None) -> VerdictEntry:
+    found = present(analysis.results["equivalence"])
+    every = [*found["comparisons"], *found["contrasts"]]
+    return next(entry for entry in every if (entry["name"], entry["outcome"]) == (name, outcome))
+
+
+def test_equivalence_is_shown_by_bets_against_both_edges_of_the_margin(store: Store) -> None:
+    """With d = 0 throughout, each bet grows by 1 + l m / (1 - m) a configuration, recomputed here."""
+    study = margins(replace(made_study(wide=True, configurations=100), stop=Stop(equivalence=True)), fraction=0.06)
+    filled = fill(store, study, from_table(one_sided(100, 0)))
+    entry = verdict_of(analyse(filled), "mfvi - radial", "learned_nothing")
+    grown = sum(weight * (1 + share * 0.06 / 0.94) ** 100 for share, weight in zip(SHARES, WEIGHTS, strict=True))
+    assert entry["p_equivalence"] == pytest.approx(1 / grown)
+    assert entry["verdict"] == "equivalent"
+    assert entry["low_90"] is None
+    assert entry["interval"] == "confidence sequence"
+
+
+def test_contrasts_and_scores_have_the_evidence_of_their_bets(store: Store) -> None:
+    arms = ("mfvi", "radial", "mc_dropout")
+    weights = {"mfvi": 1.0, "radial": -0.5, "mc_dropout": -0.5}
+    table = mixed_scores(arms, 40, 1)
+    study = replace(made_study(arms=arms, wide=True, configurations=40), stop=Stop(), contrasts={"noise": weights})
+    analysis = analyse(fill(store, margins(study, fraction=0.3, score=0.2), from_table(table)))
+    lost = {arm: np.array([table[c, arm, 0] < 0.6 for c in range(40)], dtype=float) for arm in arms}
+    sums = lost["mfvi"] - (lost["radial"] + lost["mc_dropout"]) / 2
+    entry = verdict_of(analysis, "noise", "learned_nothing")
+    assert entry["difference"] == pytest.approx(sums.mean())
+    stakes = list(zip(SHARES, WEIGHTS, strict=True))
+    paths = [
+        sum(w * (np.prod(1 + s * sums[:t]) + np.prod(1 - s * sums[:t])) / 2 for s, w in stakes) for t in range(1, 41)
+    ]
+    assert entry["p_value"] == pytest.approx(1 / max(paths))
+    assert entry["verdict"] == "different"
+    scores = verdict_of(analysis, "noise", None)
+    assert present(scores["low"]) <= scores["difference"] <= present(scores["high"])
+
+
+def test_a_level_has_the_sequence_of_its_own_configurations_and_other_spaces_join_two(store: Store) -> None:
+    table = one_sided(60, 0) | {(c, "mfvi"): 0.55 for c in range(60) if c % 3}
+    study, filled = watched(store, table, configurations=60)
+    analysis = noted(study, filled)
+    (found,) = analysis.results["interactions"]
+    end = present(analysis.results["stopped"])["configurations"]
+    assert found["why_not"] is None
+    plan = make_plan(study)
+    rho = np.array([plan.configurations[c]["initial_rho"] for c in range(60)])
+    lost = np.array([c % 3 > 0 for c in range(60)], dtype=float)
+    for level in found["hyperparameters"]["initial_rho"]["levels"]:
+        own = lost[rho == level["value"]]
+        expected = confidence_sequence(own)
+        assert level["difference"] == pytest.approx(own.mean())
+        assert (level["low"], level["high"]) == pytest.approx((expected.low, expected.high), abs=1e-6)
+    assert found["hyperparameters"]["initial_rho"]["low"] is None
+    assert found["pairs"] == []
+    other = present(found["other_space"])
+    assert end < 60
+    for at in other["curve"]:
+        assert at["interval"] == "confidence sequences of the parts"
+        assert present(at["low"]) <= present(at["difference"]) <= present(at["high"])
+
+
+def test_an_interaction_is_tested_only_on_what_alone_ended_the_sweep(store: Store) -> None:
+    arms = ("mfvi", "radial", "mc_dropout")
+    _, filled = watched(store, mixed_scores(arms, 40, 1), arms=arms, configurations=40)
+    for entry in analyse(filled).results["interactions"]:
+        assert "alone decided when it stopped" in present(entry["why_not"])
+        assert all(each["p_value"] is None for each in entry["hyperparameters"].values())
+
+
+def test_budgets_and_seeds_have_estimates_without_intervals(store: Store, tmp_path: Path) -> None:
+    _, filled = watched(store, mixed_scores(("mfvi", "radial"), 24, 3), configurations=24, replicates=3)
+    analysis = analyse(filled)
+    for win in analysis.results["best_of"]["comparisons"][0]["trials"]:
+        assert 0 <= win["probability"] <= 1
+        assert win["low"] is None
+    share = present(analysis.results["seeds"])["mfvi"]["shares"]["hyperparameters"]
+    assert 0 <= present(share["share"]) <= 1
+    assert (share["low"], share["interval"]) == (None, "none: not valid for a watched sweep")
+    page = write_report(analysis, tmp_path / "page.html").read_text()
+    assert "At another budget" in page
+    assert "With other seeds" in page
+
+
+def test_strata_are_weighted_by_their_sequences(store: Store) -> None:
+    study, filled = watched(store, one_sided(40, 20), configurations=40, wide=False)
+    analysis = analyse(filled)
+    weighted = present(analysis.results["weighted"])
+    sizes = np.array([each["in_space"] for each in weighted["strata"]], dtype=float)
+    plan = make_plan(study)
+    lost = np.array([c < 20 for c in range(40)], dtype=float)
+    kinds = np.array([str(plan.configurations[c]["optimizer"]) for c in range(40)])
+    parts = [lost[kinds == str(each["choices"]["optimizer"])].mean() for each in weighted["strata"]]
+    entry = next(e for e in weighted["paired"] if e["outcome"] == "learned_nothing")
+    assert entry["difference"] == pytest.approx(float(sizes @ parts / sizes.sum()))
+    assert entry["interval"] == "confidence sequences of the parts"
+    assert present(entry["low"]) < present(entry["difference"]) < present(entry["high"])
+    assert entry["p_value"] is None

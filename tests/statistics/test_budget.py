@@ -5,8 +5,15 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from robustness.statistics.budget import budget_band, budget_sizes, expected_best, trials_needed
+from robustness.statistics.budget import (
+    budget_band,
+    budget_sizes,
+    expected_best,
+    expected_without_each,
+    trials_needed,
+)
 
 SCORES = [0.5, 0.62, 0.62, 0.7, 0.71, 0.83, 0.9]
 
@@ -31,25 +38,33 @@ def test_many_trials_lose_no_precision() -> None:
     assert best[1] == pytest.approx(exact, abs=1e-9)
 
 
-def test_the_band_consists_of_quantiles_over_resampled_configurations() -> None:
+@pytest.mark.parametrize("size", [1, 2, 5, 6])
+def test_the_expected_best_without_each_trial_is_that_of_the_others(size: int) -> None:
+    shuffled = np.random.default_rng(1).permutation(SCORES)
+    brute = [expected_best(np.delete(shuffled, place), [size])[0] for place in range(len(shuffled))]
+    assert expected_without_each(shuffled, size) == pytest.approx(brute, abs=1e-12)
+
+
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_the_band_is_as_wide_as_the_estimate_varies_between_studies(replicates: int) -> None:
     rng = np.random.default_rng(2)
-    groups = [rng.random(3) for _ in range(25)]
     sizes = [1, 4, 10]
-    band = budget_band(groups, sizes)
-    samples = []
-    for _ in range(1500):
-        chosen = np.concatenate([groups[place] for place in rng.integers(25, size=25)])
-        samples.append(expected_best(chosen, sizes))
-    low, high = np.quantile(samples, [0.025, 0.975], axis=0)
-    assert band.middle == pytest.approx(expected_best(np.concatenate(groups), sizes))
-    assert band.low == pytest.approx(low, abs=0.03)
-    assert band.high == pytest.approx(high, abs=0.03)
+
+    def drawn() -> list[NDArray[np.float64]]:
+        return [own + 0.2 * rng.random(replicates) for own in rng.random(40)]
+
+    studies = [expected_best(np.concatenate(drawn()), sizes) for _ in range(1500)]
+    band = budget_band(drawn(), sizes)
+    half = (band.high - band.low)[:2] / 2
+    assert half == pytest.approx(2.0 * np.std(studies, axis=0)[:2], rel=0.35)
+    assert np.isnan(band.low[2])
+    assert np.isnan(band.high[2])
 
 
-def test_configurations_with_missing_replicates_still_have_a_band() -> None:
+def test_few_configurations_have_no_band() -> None:
     band = budget_band([np.array([0.5, 0.6]), np.array([0.7]), np.array([0.8, 0.9])], [1, 5])
     assert band.middle.tolist() == pytest.approx([0.7, 0.9])
-    assert np.all(band.low <= band.middle + 1e-12)
+    assert np.isnan(band.low).all()
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.08, 0.11, 0.44, 0.5, 0.9, 0.99, 1.0])
