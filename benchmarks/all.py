@@ -30,6 +30,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "growth": (),
     "importing": (),
     "stopping": ("--needed", "--sweeps", "2500"),
+    "live_page": (),
 }
 """Each benchmark with its arguments."""
 VERSIONS = ("python", "torch", "ray", "optuna", "sqlalchemy", "bayesian-torch", "blitz-bayesian-pytorch", "torchbnn")

@@ -24,6 +24,16 @@ def short(trial: Trial) -> Iterator[EpochResult]:
         yield EpochResult(epoch, {trial.metric: score, "loss": 1 - score}, curves={"steps": [score, 1 - score]})
 
 
+def busy(trial: Trial) -> Iterator[EpochResult]:
+    """Epochs of `training.steps` steps that keep the processor busy."""
+    for epoch in range(1, int(trial.training["epochs"]) + 1):
+        total = 0
+        for step in range(int(trial.training["steps"])):
+            total += step * step % 7
+        digest = hashlib.sha256(f"{trial.configuration}/{trial.arm}/{epoch}/{total}".encode()).digest()
+        yield EpochResult(epoch, {trial.metric: digest[0] / 256, "loss": 1.0})
+
+
 def trials(count: int) -> Iterator[Trial]:
     """`count` empty trials."""
     return (Trial("benchmark", 0, number, "arm", trainable="simulated_trials:empty") for number in range(count))

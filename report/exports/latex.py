@@ -67,10 +67,16 @@ def methods(analysis: Analysis) -> str:
     sentences = [
         f"We drew {sampling['configurations']} configurations ({escaped(sampling['strategy'])} sampling"
         + ("" if sampling["population"] is None else f" from a space of {sampling['population']}")
-        + f", seed {frames.document['sampling']['seed']}) and trained each of {len(frames.arms)} arms ({arms}) on "
-        "every one of them with the same data order, initial values and base noise"
+        + f", seed {frames.document['sampling']['seed']}) and trained "
+        + (
+            f"each of {len(frames.arms)} arms ({arms}) on every one of them with the same data order, initial values "
+            "and base noise"
+            if sampling["paired"]
+            else f"{len(frames.arms)} arms ({arms}), each on configurations of its own"
+        )
+        + (f", on {len(sampling['tasks'])} tasks" if sampling["tasks"] else "")
         + (f", in {sampling['replicates']} replicates" if sampling["replicates"] > 1 else "")
-        + f"; {sampling['pairs']} complete pairs resulted.",
+        + (f"; {sampling['pairs']} complete pairs resulted." if sampling["paired"] else "."),
         f"Trials were judged by {escaped(analysis.metric_words)} at the {results['epoch']} epoch.",
     ]
     if frames.has_thresholds:
@@ -78,17 +84,21 @@ def methods(analysis: Analysis) -> str:
             f"A trial counted as good at {analysis.good:.4g} or better and as having learned nothing at "
             f"{analysis.nothing:.4g} or worse."
         )
-    sentences.append(
-        "The unit of inference is the configuration. Fractions have Wilson's and paired differences of fractions "
-        r"Tango's 95\,\% interval with the score test that it inverts; mean differences of scores have Student's "
-        "interval, widened for skewness. P-values of several comparisons were corrected by "
-        f"{escaped(frames.correction)}."
-    )
+    sentences.append(f"The unit of inference is the configuration. {_inference(analysis)}")
     equivalence = results["equivalence"]
-    if equivalence is not None and equivalence["fraction_margin"] is not None:
+    margins = [
+        words
+        for words in (
+            _margin(equivalence and equivalence["fraction_margin"], 100, " points"),
+            _margin(equivalence and equivalence["score_margin"], 1, " in the mean score"),
+        )
+        if words
+    ]
+    if margins:
+        test = "two one-sided tests" if frames.watched is None else "bets against both edges of the margin"
         sentences.append(
-            f"Arms are equivalent if two one-sided tests at 5\\,\\% reject differences of "
-            f"{100 * equivalence['fraction_margin']:g} points."
+            f"Two arms count as equivalent if {test} at 5\\,\\% reject differences of {' and of '.join(margins)} "
+            "or more."
         )
     registration = results["registration"]
     if registration is not None:
@@ -98,6 +108,35 @@ def methods(analysis: Analysis) -> str:
             rf"\texttt{{{escaped(registration['hash'][:16])}}}\ldots) {changed}."
         )
     return " ".join(sentences)
+
+
+def _margin(margin: float | None, scale: float, unit: str) -> str | None:
+    return None if margin is None else f"{scale * margin:g}{unit}"
+
+
+def _inference(analysis: Analysis) -> str:
+    """Which intervals and tests the numbers have."""
+    frames, sampling = analysis.frames, analysis.results["sampling"]
+    if frames.watched is not None:
+        return (
+            r"Intervals are 95\,\% confidence sequences and tests are by betting, valid however often the evidence was "
+            "inspected, since the sweep could stop on it. Several comparisons were corrected by closed testing."
+        )
+    fractions = "Fractions have Wilson's"
+    if not sampling["paired"]:
+        rest = r"and their differences Newcombe's 95\,\% interval; mean differences of scores have Welch's interval."
+    elif sampling["tasks"]:
+        rest = (
+            r"95\,\% interval; differences of fractions over tasks are those of the Mantel-Haenszel test, and mean "
+            "differences of scores, in standard deviations of their task, have Student's interval, widened for "
+            "skewness."
+        )
+    else:
+        rest = (
+            r"and paired differences of fractions Tango's 95\,\% interval with the score test that it inverts; mean "
+            "differences of scores have Student's interval, widened for skewness."
+        )
+    return f"{fractions} {rest} P-values of several comparisons were adjusted by Holm's method."
 
 
 def _tables(analysis: Analysis) -> Iterable[str]:

@@ -15,8 +15,10 @@ from report.words import DASH, OUTCOME_WORDS, minus, number, score, spaced, text
 if TYPE_CHECKING:
     from report.analysis import Analysis
 
-MOST_ROWS = 1000
-"""More would make the file heavy; the CSV has them all."""
+MOST_ROWS = 20_000
+"""More would make the page heavy; the CSV has them all."""
+LISTED = 200
+"""Rows of a larger table that stand in the page as they are; its script shows the others."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,11 @@ class ConfigurationTable:
     rows: tuple[tuple[str, ...], ...]
     caption: str
     reading: str
+
+    @property
+    def listed(self) -> tuple[tuple[str, ...], ...]:
+        """The rows that stand in the page as they are."""
+        return self.rows[:LISTED]
 
 
 def configuration_table(analysis: Analysis) -> ConfigurationTable:

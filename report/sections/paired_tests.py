@@ -59,8 +59,9 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     alone = sum(is_significant(entry["p_value"]) for entry in tested)
     corrected = sum(is_significant(entry["p_adjusted"]) for entry in tested)
     reading = (
-        f"Of {len(tested)} comparisons at the {analysis.epoch} epoch, {alone} are significant at the 5 % level on "
-        f"their own and {corrected} after {analysis.frames.correction}."
+        f"Of {len(tested)} comparisons at the {analysis.epoch} epoch, {alone} {'is' if alone == 1 else 'are'} "
+        f"significant at the 5 % level on {'its' if alone == 1 else 'their'} own and {corrected} after "
+        f"{analysis.frames.correction}."
     )
     family = sum(entry["outcome"] == tested[0]["outcome"] for entry in tested)
     notes = (

@@ -96,7 +96,7 @@ def verdict(
     if not main:
         only = next(iter(arms.values()))
         if not only["paired"]:
-            return ["Nothing has finished yet, so there is nothing to say."]
+            return ["No trial has a result yet."]
         return [
             f"{frames.arms[0]} {DID[frames.primary]} in {share(only[frames.primary])}; "
             "there is no other arm to compare it with."

@@ -42,6 +42,7 @@ COMMANDS = {
     "report": Command("write the report of a stored study: HTML, JSON, CSV or parquet", declare.add_report_arguments),
     "compare": Command("compare two stored studies", declare.add_compare_arguments),
     "status": Command("show the progress of stored studies and the time left", declare.add_status_arguments),
+    "serve": Command("show stored studies as a live page while they run", declare.add_serve_arguments),
     "plan": Command("show what a sweep or search would run, without running it", declare.add_plan_arguments),
     "prepare": Command("convert downloaded data into the form used for training", declare.add_prepare_arguments),
     "predict": Command(

@@ -79,6 +79,26 @@ def add_status_arguments(parser: argparse.ArgumentParser) -> None:
     _add_json(parser)
 
 
+def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "The page is read-only, updates by itself and does not disturb a running sweep; it also waits for a store that "
+        "does not exist yet. From another machine, reach it through a tunnel: ssh -L 8642:localhost:8642 MACHINE"
+    )
+    parser.add_argument("study", metavar="STUDY", nargs="?", help="name of the study to open (default: a list of all)")
+    _add_store(parser)
+    _add_port(parser, default=8642, help="port to listen on (default: 8642; 0: any that is free)")
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to listen on (default: 127.0.0.1, this machine only); on any other address, a page opens only by "
+        "the URL with a token that is printed",
+    )
+    parser.add_argument(
+        "--token", action="store_true", help="require the token here, too, on a machine that others have accounts on"
+    )
+
+
 def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     _add_study(parser)
     _add_json(parser, "print the counts and all configurations as JSON")
@@ -279,6 +299,12 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_quiet(parser)
     parser.add_argument("--no-report", action="store_true", help="write no report at the end")
+    parser.add_argument(
+        "--serve",
+        action="store_true",
+        help="show a live page on this machine until the run ends; `robustness serve` shows it at any time",
+    )
+    _add_port(parser, help="port of the live page (default: 8642, or another if that is in use)")
 
 
 def _add_study(parser: argparse.ArgumentParser) -> None:
@@ -296,6 +322,10 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-s", "--store", metavar="URL", help="SQL store (default: $ROBUSTNESS_STORE, or sqlite:///robustness.db)"
     )
+
+
+def _add_port(parser: argparse.ArgumentParser, **options: Any) -> None:
+    parser.add_argument("--port", type=_port, metavar="N", **options)
 
 
 def _add_out(parser: argparse.ArgumentParser, *names: str, **options: Any) -> None:
@@ -322,6 +352,12 @@ def _positive_integer(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be an integer >= 1, found {text!r}")
     return number
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"must be an integer from 0 to 65535, found {text!r}")
+    return int(text)
 
 
 def _share(text: str) -> float:

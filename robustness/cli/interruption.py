@@ -16,7 +16,7 @@ from robustness.store.connection import read_url
 from robustness.store.hiding import shown
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-REPEATED_FLAGS = ("inline", "search_only", "no_report")
+REPEATED_FLAGS = ("inline", "search_only", "no_report", "serve")
 """Flags of the resume line. `--retry` is not among them: the trials that it reset are planned by then."""
 
 
@@ -67,6 +67,8 @@ def resume_line(arguments: argparse.Namespace) -> str:
         words += ["--only", trial]
     if getattr(arguments, "shard", None):
         words += ["--shard", arguments.shard]
+    if arguments.port is not None:
+        words += ["--port", str(arguments.port)]
     words += [f"--{name.replace('_', '-')}" for name in REPEATED_FLAGS if getattr(arguments, name, False)]
     return shlex.join(words)
 

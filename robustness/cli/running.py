@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from robustness.api.machines import Machines
@@ -15,6 +15,8 @@ from robustness.cli.process import only_our_lines
 from robustness.errors import RobustnessError, StoreError, TakenOverError, plural
 from robustness.execution.protocol import ExecutionLost
 from robustness.guards.printable import printable
+from robustness.serve.beside import live_page
+from robustness.store.connection import address
 from robustness.store.study_store import StudyStore
 from robustness.trial import NO_RESULT, PENDING, Status
 
@@ -43,7 +45,7 @@ def run_study(
     counted on stderr and make the study incomplete. The caller holds the study's lock.
     """
     try:
-        with nullcontext() if arguments.debug or arguments.inline else only_our_lines():
+        with _live_page(arguments, store), nullcontext() if arguments.debug or arguments.inline else only_our_lines():
             complete = run_trials()
     except (StoreError, ExecutionLost) as error:
         # The store could be opened, so this is not bad input: the run was cut short.
@@ -75,6 +77,17 @@ def run_study(
             file=sys.stderr,
         )
     return DONE if complete and reported and not failed else INCOMPLETE
+
+
+@contextmanager
+def _live_page(arguments: argparse.Namespace, store: StudyStore) -> Iterator[None]:
+    """The live page for the length of a block, if it was asked for."""
+    if not arguments.serve:
+        yield
+        return
+    with live_page(address(store.url), store.name, arguments.port) as url:
+        print(f"live page: {url} (until this run ends)", file=sys.stderr, flush=True)
+        yield
 
 
 def print_warning(line: str) -> None:

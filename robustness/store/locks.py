@@ -6,18 +6,23 @@ again; until then another sweep may have taken it, against which `robustness.sto
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Connection, func, select
+from sqlalchemy import BigInteger, Connection, cast, column, func, select, table
 from sqlalchemy.exc import SQLAlchemyError
 
 from robustness.errors import StoreError
 from robustness.store.connection import Database, file_beside
+
+GRACE = 0.2
+"""Seconds for which an SQLite lock is tried again: `is_locked` in another process may hold it for an instant."""
 
 
 class StudyLock(Protocol):
@@ -54,6 +59,44 @@ def sweep_lock(database: Database, study: str) -> Iterator[StudyLock]:
         lock.release()
 
 
+def is_locked(database: Database, study: str) -> bool:
+    """Whether a process holds the study's lock, which says that its sweep runs; nothing that is held is disturbed."""
+    if database.dialect != "sqlite":
+        return _is_advisory_lock_held(database, study)
+    try:
+        descriptor = os.open(file_beside(database.url, f"{study}.lock"), os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _is_advisory_lock_held(database: Database, study: str) -> bool:
+    key = _advisory_key(study) % 2**64
+    locks = table("pg_locks", *(column(name) for name in ("locktype", "database", "classid", "objid", "objsubid")))
+    here = select(column("oid")).select_from(table("pg_database")).where(column("datname") == func.current_database())
+    held = select(func.count()).where(
+        locks.c.locktype == "advisory",
+        locks.c.database == here.scalar_subquery(),
+        # The server shows a key of 64 bits as two of 32.
+        cast(locks.c.classid, BigInteger) == key >> 32,
+        cast(locks.c.objid, BigInteger) == key & 0xFFFFFFFF,
+        locks.c.objsubid == 1,
+    )
+    with database.read() as connection:
+        return bool(connection.scalar(held))
+
+
+def _advisory_key(study: str) -> int:
+    digest = hashlib.sha256(f"robustness sweep {study}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
 class _LockFile:
     """A file lock, which is lost when somebody deletes or replaces the file."""
 
@@ -69,7 +112,7 @@ class _LockFile:
         # A fresh object, since one that was acquired remembers its file.
         lock = FileLock(self._path, thread_local=False)
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=GRACE, poll_interval=GRACE / 10)
         except Timeout:
             return False
         except OSError as error:
@@ -95,8 +138,7 @@ class _AdvisoryLock:
     """PostgreSQL's advisory lock, which the server releases with the connection."""
 
     def __init__(self, database: Database, study: str) -> None:
-        digest = hashlib.sha256(f"robustness sweep {study}".encode()).digest()
-        self._key = int.from_bytes(digest[:8], "big", signed=True)
+        self._key = _advisory_key(study)
         self._database = database
         self._connection: Connection | None = None
 

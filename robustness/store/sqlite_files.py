@@ -52,7 +52,7 @@ class SqliteFile:
             # Only the first connection may create the file: a later one would replace a deleted file by an empty one.
             return f"{address}?mode={'rwc' if self._identity is None else 'rw'}"
         log = self.path.with_name(f"{self.path.name}-wal")
-        self._unlocked = None if log.exists() else self._signature()
+        self._unlocked = None if log.exists() else stamp(self.path)
         return f"{address}?mode=ro{'' if self._unlocked is None else '&immutable=1'}"
 
     def check(self) -> None:
@@ -78,15 +78,8 @@ class SqliteFile:
 
     def check_unchanged(self) -> None:
         """Raise StoreError if the file was read without locks and has changed since."""
-        if self._unlocked is not None and self._signature() != self._unlocked:
+        if self._unlocked is not None and stamp(self.path) != self._unlocked:
             raise StoreError(f"store {self._shown!r} changed while it was read: run the command again")
-
-    def _signature(self) -> tuple[int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_size, found.st_mtime_ns
 
     def _choose_mode(self, _dialect: Any, _record: Any, words: list[Any], options: dict[str, Any]) -> None:
         self.check()
@@ -98,6 +91,15 @@ class SqliteFile:
             found = self.path.stat()
             self._identity = found.st_dev, found.st_ino
         prepare(connection, _record)
+
+
+def stamp(path: Path) -> tuple[int, int] | None:
+    """The size and time of a file; None if it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
 
 
 def prepare(connection: Any, _record: Any) -> None:

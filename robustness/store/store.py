@@ -6,15 +6,16 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from robustness.errors import StoreError, unknown_name
 from robustness.store import copying, migrations, registering
 from robustness.store.connection import Database, connect, in_memory, read_url, sqlite_file
 from robustness.store.hiding import shown
 from robustness.store.schema import studies, trials
-from robustness.store.sqlite_files import check_path, check_structure, copy_to_memory, use_write_ahead_log
+from robustness.store.sqlite_files import check_path, check_structure, copy_to_memory, stamp, use_write_ahead_log
 from robustness.store.study_store import StudyStore
 
 
@@ -48,6 +49,39 @@ class Store:
         """The names of all studies, oldest first."""
         with self._database.read() as connection:
             return list(connection.scalars(select(studies.c.name).order_by(studies.c.id)))
+
+    def versions(self) -> dict[str, tuple[str, float, str | None]]:
+        """The name of each study, oldest first, with what changes when it is registered again or replaced."""
+        statement = select(studies.c.name, studies.c.hash, studies.c.created, studies.c.checksum).order_by(studies.c.id)
+        with self._database.read() as connection:
+            return {
+                name: (fingerprint, created, seal) for name, fingerprint, created, seal in connection.execute(statement)
+            }
+
+    def marks(self) -> dict[str, tuple[tuple[Any, ...], ...]]:
+        """For each study what changes when one of its trials starts, ends, is added or reset, in one statement."""
+        newest = func.max(trials.c.id), func.max(trials.c.started), func.max(trials.c.ended)
+        statement = (
+            select(studies.c.name, trials.c.status, func.count(trials.c.id), *newest)
+            .join(trials, trials.c.study == studies.c.id, isouter=True)
+            .group_by(studies.c.name, trials.c.status)
+            .order_by(studies.c.name, trials.c.status)
+        )
+        marks: dict[str, list[tuple[Any, ...]]] = {}
+        with self._database.read() as connection:
+            for name, *mark in connection.execute(statement):
+                marks.setdefault(name, []).append(tuple(mark))
+        return {name: tuple(parts) for name, parts in marks.items()}
+
+    def signature(self) -> tuple[tuple[int, int] | None, ...] | None:
+        """Size and time of an SQLite store's files, which differ after every change; None for a server."""
+        file = sqlite_file(self._database.url)
+        return None if file is None else tuple(stamp(file.with_name(f"{file.name}{end}")) for end in ("", "-wal"))
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is a copy in memory, in the newest schema, of a file with an older one, which changes no more."""
+        return self._database.file is None and self._database.dialect == "sqlite"
 
     def study(self, name: str) -> StudyStore:
         """The study of that name; raises StoreError if the store has none."""

@@ -14,7 +14,7 @@ from robustness.errors import StoreError
 from robustness.store.checksums import of_json, verified
 from robustness.store.connection import Database, file_beside
 from robustness.store.fence import Fence
-from robustness.store.locks import sweep_lock
+from robustness.store.locks import is_locked, sweep_lock
 from robustness.store.registering import add_trials, next_configuration, next_position
 from robustness.store.schema import MEASURES, configurations, epochs, notes, predictions, studies, trials
 from robustness.store.statements import reopen, upsert
@@ -219,6 +219,10 @@ class StudyStore:
         """Reset running trials to planned, as none of them runs any more; does nothing if the store is away."""
         with suppress(StoreError):
             self.reopen(["running"])
+
+    def is_locked(self) -> bool:
+        """Whether a sweep of the study is running, in this or another process."""
+        return is_locked(self._database, self.name)
 
     @contextmanager
     def lock(self) -> Iterator[None]:

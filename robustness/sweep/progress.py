@@ -90,15 +90,18 @@ class Progress(ABC):
         return f": {lines[-1][:LONGEST_REASON]}" if lines else ""
 
     def seconds_left(self) -> float | None:
-        """The epochs left times the mean duration of an epoch of their arm, divided by the trials running at once."""
+        """The work left, divided by the trials running at once."""
+        work = self.work_left()
+        return None if work is None else work / max(len(self.running), 1)
+
+    def work_left(self) -> float | None:
+        """The epochs left times the mean duration of an epoch of their arm: seconds of a worker."""
         measured = {arm: seconds / count for arm, (count, seconds) in self.epoch_seconds.items() if count}
         if not measured:
             return None
         mean = sum(measured.values()) / len(measured)
-        work = sum(
-            epochs * (mean if arm is None else measured.get(arm, mean)) for arm, epochs in self.epochs_left().items()
-        )
-        return work / max(len(self.running), 1)
+        left = self.epochs_left().items()
+        return sum(epochs * (mean if arm is None else measured.get(arm, mean)) for arm, epochs in left)
 
     def add_epochs(self, arm: str, epochs: int, seconds: float) -> None:
         """Count timed epochs of an arm."""
@@ -147,17 +150,7 @@ class SweepProgress(Progress):
         """The progress of a stored study."""
         document = store.document()
         judge = TrialJudge.of(store, document)
-        progress = SweepProgress(
-            study=str(document["name"]),
-            metric=str(document["outcomes"]["metric"]),
-            outcome=document["outcomes"]["primary"],
-            epochs=document["training"].get("epochs"),
-        )
-        if document.get("winners"):
-            # Loads pydantic, which would slow down `status` of all other studies.
-            from robustness.sweep.winners import count_stored
-
-            progress.winners = count_stored(document, store.configurations().values())
+        progress = SweepProgress.before(store, document)
         for key, status, metric, *_ in store.results():
             progress.states[key] = status
             if status in ENDED:
@@ -170,6 +163,22 @@ class SweepProgress(Progress):
         for key, status in progress.states.items():
             if status == "running":
                 progress.running[key] = newest.get(key)
+        return progress
+
+    @staticmethod
+    def before(store: StudyStore, document: Mapping[str, Any]) -> SweepProgress:
+        """The progress of a stored study without its trials."""
+        progress = SweepProgress(
+            study=str(document["name"]),
+            metric=str(document["outcomes"]["metric"]),
+            outcome=document["outcomes"]["primary"],
+            epochs=document["training"].get("epochs"),
+        )
+        if document.get("winners"):
+            # Loads pydantic, which would slow down `status` of all other studies.
+            from robustness.sweep.winners import count_stored
+
+            progress.winners = count_stored(document, store.configurations().values())
         return progress
 
     def pairs(self) -> tuple[int, int]:
@@ -216,6 +225,10 @@ class SweepProgress(Progress):
     def _drawn(self, key: TrialKey) -> bool:
         """Whether it counts for the fractions: a planned trial of a configuration that was drawn."""
         return not key.of_default and not self._of_winner(key)
+
+    def drawn(self) -> set[TrialKey]:
+        """The trials that count for the fractions once they have a result."""
+        return {key for key in self.states if self._drawn(key)}
 
     def fractions(self) -> dict[str, tuple[int, int]]:
         """For each arm the number of trials with the primary outcome, and of all trials that count."""

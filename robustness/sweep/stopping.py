@@ -24,15 +24,18 @@ that the probability of ever declaring a difference where there is none is at mo
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from robustness.space.space import read_space
 from robustness.statistics.equivalence import equivalence_capital
 from robustness.statistics.sequential import Bets, anytime_p, chance_of_decision, closed, confidence_sequence
-from robustness.study.sections import Stop
-from robustness.trial import PENDING, TrialKey
+from robustness.study.arms import compared_arms
+from robustness.study.sections import Outcomes, Stop
+from robustness.trial import DEFAULT_CONFIGURATION, PENDING, TrialKey
 
 if TYPE_CHECKING:
     from robustness.store.study_store import StudyStore
@@ -91,7 +94,8 @@ class StoppingRule:
         """Of each comparison, without skipped configurations."""
         self.looks: list[list[bool]] = [[] for _ in range(comparisons)]
         """Whether evidence was read after each of the differences."""
-        self._ends = [True] * configurations if ends is None else list(ends)
+        self.ends = [True] * configurations if ends is None else list(ends)
+        """Whether evidence is read after each configuration of the plan."""
         self._waiting: dict[int, Sequence[float | None]] = {}
         self._bets = Bets(comparisons)
         self._highest = np.ones(comparisons)
@@ -130,7 +134,7 @@ class StoppingRule:
         return [many and p < self.terms.level for many, p in zip(enough, p_values, strict=True)]
 
     def _extend(self, differences: Sequence[float | None]) -> None:
-        look = self._ends[self.configurations]
+        look = self.ends[self.configurations]
         self.configurations += 1
         for values, looks, value in zip(self.differences, self.looks, differences, strict=True):
             if value is not None:
@@ -154,7 +158,7 @@ class StoppingRule:
 
     def _futile(self, decided: Sequence[bool]) -> bool:
         """Whether every open comparison is unlikely to be decided, even by its own evidence without correction."""
-        planned = len(self._ends)
+        planned = len(self.ends)
         remaining, step = planned - self.configurations, max(1, planned // FUTILITY_CHECKS)
         limit = self.terms.futility
         if limit is None or not remaining or self.configurations < self.terms.minimum_pairs:
@@ -167,27 +171,67 @@ class StoppingRule:
         )
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What decides when a sweep stops: its `stop` section, and what that refers to."""
+
+    terms: Stop
+    outcomes: Outcomes
+    labels: Sequence[str]
+    compared: Sequence[tuple[str, str]]
+    replicates: int
+    configurations: Sequence[Mapping[str, Any]]
+    """In the plan's order."""
+    stratify: Sequence[str]
+
+    @staticmethod
+    def of(study: Study, plan: Plan) -> Watched | None:
+        """That of a study; None without `stop`."""
+        if study.stop is None:
+            return None
+        labels, replicates = [arm.label for arm in study.arms], study.sampling.replicates
+        drawn, stratify = plan.configurations, study.space.stratify
+        return Watched(study.stop, study.outcomes, labels, study.compared, replicates, drawn, stratify)
+
+    @staticmethod
+    def stored(document: Mapping[str, Any], configurations: Mapping[int, Mapping[str, Any]]) -> Watched | None:
+        """That of a stored study, which takes none of the code that the study names; None without `stop`."""
+        if not document.get("stop"):
+            return None
+        labels = [str(arm["label"]) for arm in document["arms"]]
+        return Watched(
+            Stop.model_validate(document["stop"], strict=False),
+            Outcomes.model_validate(document["outcomes"], strict=False),
+            labels,
+            compared_arms(labels, document.get("compare_with")),
+            int(document["sampling"]["replicates"]),
+            [values for number, values in sorted(configurations.items()) if number != DEFAULT_CONFIGURATION],
+            read_space(document["space"], "space").stratify,
+        )
+
+
 class Decision:
     """Early stopping of a study by its `stop` section, from the outcomes of its trials in any order."""
 
-    def __init__(self, study: Study, plan: Plan) -> None:
+    def __init__(self, watched: Watched | None) -> None:
         self._rule: StoppingRule | None = None
         self._outcomes: dict[int, dict[tuple[str, int], bool | None]] = {}
-        if study.stop is None:
+        if watched is None:
             return
-        self._outcome = study.stop.outcome or study.outcomes.primary
-        self._labels = [arm.label for arm in study.arms]
-        self._replicates = study.sampling.replicates
-        self.comparisons = watched_comparisons(study.compared, study.stop.arms)
-        strata = [tuple(values[name] for name in study.space.stratify) for values in plan.configurations]
-        ends = ends_of_rounds(strata) if study.space.stratify else None
-        margin = study.outcomes.fraction_margin if study.stop.equivalence else None
-        self._rule = StoppingRule(len(self.comparisons), len(plan.configurations), study.stop, ends, margin)
+        terms, outcomes, drawn = watched.terms, watched.outcomes, watched.configurations
+        self._outcome = terms.outcome or outcomes.primary
+        self._labels = watched.labels
+        self._replicates = watched.replicates
+        self.comparisons = watched_comparisons(watched.compared, terms.arms)
+        strata = [tuple(values[name] for name in watched.stratify) for values in drawn]
+        ends = ends_of_rounds(strata) if watched.stratify else None
+        margin = outcomes.fraction_margin if terms.equivalence else None
+        self._rule = StoppingRule(len(self.comparisons), len(drawn), terms, ends, margin)
 
     @staticmethod
     def of(study: Study, plan: Plan, judge: TrialJudge, store: StudyStore) -> Decision:
         """The decision after all trials that have ended in the store."""
-        decision = Decision(study, plan)
+        decision = Decision(Watched.of(study, plan))
         for trial in store.results():
             if trial.status not in PENDING:
                 decision.add(trial.key, judge.outcome(trial.key, trial.status, trial.metric))
@@ -209,11 +253,16 @@ class Decision:
         """Why the sweep may end; None as long as it should go on."""
         return None if self._rule is None else self._rule.reason
 
-    def note(self) -> dict[str, Any]:
-        """The evidence behind the end of the sweep, as the store keeps it; empty if it goes on."""
+    @property
+    def looks(self) -> list[bool]:
+        """Whether evidence is read after each configuration of the plan."""
+        return [] if self._rule is None else self._rule.ends
+
+    def evidence(self) -> list[dict[str, Any]]:
+        """The evidence of each comparison so far; empty without `stop`."""
         rule = self._rule
-        if rule is None or rule.reason is None:
-            return {}
+        if rule is None:
+            return []
         level = rule.terms.level
         comparisons = []
         rows = zip(
@@ -234,10 +283,18 @@ class Decision:
                     **({} if rule.margin is None else {"equivalent": rule.equivalent[place]}),
                 }
             )
+        return comparisons
+
+    def note(self) -> dict[str, Any]:
+        """The evidence behind the end of the sweep, as the store keeps it; empty if it goes on."""
+        rule = self._rule
+        if rule is None or rule.reason is None:
+            return {}
+        comparisons = self.evidence()
         note = {
             "reason": rule.reason,
             "outcome": self._outcome,
-            "level": level,
+            "level": rule.terms.level,
             "configurations": rule.configurations,
             "comparisons": comparisons,
         }

@@ -14,7 +14,14 @@ from robustness.statistics.sequential import anytime_p, capital, closed
 from robustness.study.loading import load_study
 from robustness.study.sections import Stop
 from robustness.sweep.plan import make_plan
-from robustness.sweep.stopping import Decision, StoppingRule, difference, ends_of_rounds, watched_comparisons
+from robustness.sweep.stopping import (
+    Decision,
+    StoppingRule,
+    Watched,
+    difference,
+    ends_of_rounds,
+    watched_comparisons,
+)
 from robustness.trial import TrialKey
 
 SWEEPS = 1000
@@ -169,7 +176,7 @@ def test_the_named_pair_is_the_only_comparison() -> None:
 def decision(folder: Path, **changes: Any) -> tuple[Decision, list[TrialKey]]:
     study = load_study(str(write_study(folder, **changes)))
     plan = make_plan(study)
-    return Decision(study, plan), [trial.key for trial in plan.trials]
+    return Decision(Watched.of(study, plan)), [trial.key for trial in plan.trials]
 
 
 def test_a_decision_waits_for_every_arm_and_replicate_of_a_configuration(tmp_path: Path) -> None:
