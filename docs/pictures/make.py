@@ -48,7 +48,7 @@ def photograph(page: Path, shot: Path) -> None:
     if chromium is None:
         sys.exit("make.py: chromium is not installed (Debian: apt-get install chromium)")
     words = [chromium, "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
-    words += [f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={shot}"]
+    words += [f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={shot}", "--virtual-time-budget=5000"]
     if os.geteuid() == 0:
         words.append("--no-sandbox")  # Chromium refuses to run as root, the user of containers, with it
     subprocess.run([*words, page.resolve().as_uri()], check=True, capture_output=True, timeout=120)
