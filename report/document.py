@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -52,41 +52,6 @@ class Gallery:
     thumbnails: tuple[Thumbnail, ...]
 
 
-class SliderBar(TypedDict):
-    """A fraction in the sliders' table: its text, and the width of its bar in per cent."""
-
-    text: str
-    width: str
-
-
-class SliderRow(TypedDict):
-    """An arm in the sliders' table."""
-
-    arm: str
-    place: int
-    learned_nothing: SliderBar
-    good: SliderBar
-
-
-class SliderControl(TypedDict):
-    """One slider."""
-
-    outcome: str
-    label: str
-    value: str
-    shown: str
-
-
-class Slider(TypedDict):
-    """The values of `templates/slider.html`."""
-
-    low: str
-    high: str
-    epoch: str
-    rows: list[SliderRow]
-    controls: list[SliderControl]
-
-
 @dataclass(frozen=True)
 class Section:
     """A part of the report: one question, the answer of the data, the pictures and the numbers behind them."""
@@ -100,8 +65,6 @@ class Section:
     notes: tuple[str, ...] = ()
     """How to read the pictures, and what they leave out."""
     galleries: tuple[Gallery, ...] = ()
-    slider: Slider | None = None
-    """Then `templates/slider.html` shows the section."""
 
 
 def plain(value: Any) -> Any:

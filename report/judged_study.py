@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,8 @@ class JudgedStudy:
     trials: pd.DataFrame
     """The frame of trials as `report.judging.judge_trials` returns it."""
     sample: Sample
+    whole: JudgedStudy | None = None
+    """The study that this is a restriction of."""
 
     @staticmethod
     def of(frames: StudyFrames) -> JudgedStudy:
@@ -36,6 +38,14 @@ class JudgedStudy:
         own = judges(frames.document, frames.untrained)
         sample, trials = Sample.of(frames), judge_trials(frames, own)
         return JudgedStudy(frames, own, trials if sample.watch is None else up_to(sample.watch.prefix, trials), sample)
+
+    def restricted(self, kept: pd.Series[bool]) -> JudgedStudy:
+        """The study with some of its judged trials alone, as the page's script recomputes it for a reader.
+
+        Nothing is judged again: what counts, is paired or stands in for a missing score is as in the whole study, and
+        so are the thresholds of profiles.
+        """
+        return replace(self, trials=self.trials.loc[kept], whole=self)
 
     @cached_property
     def planned(self) -> pd.DataFrame:
@@ -84,6 +94,8 @@ class JudgedStudy:
     @cached_property
     def score_range(self) -> tuple[float, float]:
         """The ends of the axis of thresholds: chance and a perfect value where known, else the observed range."""
+        if self.whole is not None:
+            return self.whole.score_range
         known = find_metric(self.frames.metric).useful_range
         if known is not None:
             return known

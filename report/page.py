@@ -6,36 +6,34 @@ that comes from a study is escaped by the templates. The same store always yield
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypedDict
-from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
 
 from report.analysis import Analysis, analyse
-from report.document import Gallery, Numbers, Slider
+from report.document import Gallery, Numbers, Picture, Section
 from report.drawing.style import drawing
 from report.drawing.svg import quiet, to_svg
 from report.drawing.widths import Width, fit_to
-from report.exports import results_csv
+from report.embedding import TEMPLATES, asset, csv_link, page_data, policy, script, style
+from report.exploring.data import explore_data
+from report.exploring.section import explore_section
+from report.first_screen.screen import NO_WARNINGS, FirstScreen, first_screen, verdict_picture
 from report.frames import StudyFrames
-from report.judging import OUTCOMES
-from report.sections import make_sections
-from report.sections.cautions import cautions
+from report.sections import make_sections, sections_by_part
 from report.sections.configurations import configuration_table
 from report.sections.provenance import provenance
-from report.sections.thresholds import SliderData, slider_data
-from report.words import score, share_cell, text
-from robustness.files import file_name
+from report.sections.topic import Part
+from report.words import text
 from robustness.guards.outputs import GENERATOR, writing
 from robustness.store import StudyStore
-from robustness.sweep.outcomes import SUMMARIES
 
-_TEMPLATES = Path(__file__).parent / "templates"
+_BLOCK = re.compile(r":root \{([^}]*)\}")
+"""The declarations of `theme.css`: those of the light theme, then those of the dark one."""
 
 
 class DrawnPicture(TypedDict):
@@ -55,7 +53,19 @@ class DrawnSection(TypedDict):
     numbers: Numbers | None
     notes: tuple[str, ...]
     galleries: tuple[Gallery, ...]
-    slider: Slider | None
+
+
+class DrawnPart(TypedDict):
+    """A part of the page that folds."""
+
+    name: str
+    title: str
+    about: str
+    open: bool
+    sentences: list[str]
+    sections: list[DrawnSection]
+    contents: list[tuple[str, str]]
+    last: bool
 
 
 def write_report(study: StudyStore | StudyFrames | Analysis, path: Path | str, force: bool = False) -> Path:
@@ -80,78 +90,108 @@ def write_figures(
     place = Path(folder)
     written = []
     with drawing():
-        for section in make_sections(analysis):
-            for picture in section.pictures:
-                figure = picture.draw()
-                if width is not None:
-                    fit_to(figure, width)
-                svg, pdf = place / f"{picture.name}.svg", place / f"{picture.name}.pdf"
-                content = to_svg(figure, picture.name, picture.title, picture.description, in_page=False)
-                with writing(svg, force, encoding="utf-8", newline="\n") as file:
-                    file.write(f"<!-- {GENERATOR} -->\n{content}")
-                with quiet(), writing(pdf, force, "wb") as file:
-                    metadata = {"CreationDate": None, "Title": picture.title, "Creator": GENERATOR}
-                    figure.savefig(file, format="pdf", metadata=metadata)
-                written += [svg, pdf]
+        for picture, _ in pictures(analysis):
+            figure = picture.draw()
+            if width is not None:
+                fit_to(figure, width)
+            svg, pdf = place / f"{picture.name}.svg", place / f"{picture.name}.pdf"
+            content = to_svg(figure, picture.name, picture.title, picture.description, in_page=False)
+            with writing(svg, force, encoding="utf-8", newline="\n") as file:
+                file.write(f"<!-- {GENERATOR} -->\n{content}")
+            with quiet(), writing(pdf, force, "wb") as file:
+                metadata = {"CreationDate": None, "Title": picture.title, "Creator": GENERATOR}
+                figure.savefig(file, format="pdf", metadata=metadata)
+            written += [svg, pdf]
     return written
+
+
+def pictures(analysis: Analysis) -> Iterator[tuple[Picture, str]]:
+    """Every picture of the report with the name of its section: first that of the verdict."""
+    verdict = verdict_picture(analysis)
+    if verdict is not None:
+        yield verdict, "verdict"
+    for section in make_sections(analysis):
+        yield from ((picture, section.name) for picture in section.pictures)
 
 
 def render(analysis: Analysis) -> str:
     """The page."""
-    sections = draw_sections(analysis)
-    contents = [
-        ("verdict", "Verdict"),
-        ("warnings", "Before you trust it"),
-        *((section["name"], section["title"]) for section in sections),
-        ("configurations", "All configurations"),
-        ("making", "How it was made"),
-    ]
-    style, script = _asset("page.css"), _asset("page.js")
-    frames = analysis.frames
-    csv = results_csv(frames)
+    sheet, code = style(), script()
+    frames, explored, configurations = analysis.frames, explore_data(analysis), configuration_table(analysis)
     return (
         _environment()
         .get_template("page.html")
         .render(
             generator=GENERATOR,
-            policy=_policy(script, style),
-            style=Markup(style),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - our own file
-            data=_embedded(slider_data(analysis)),
+            policy=policy(code, sheet),
+            style=Markup(sheet),  # noqa: S704 - our own files
+            script=Markup(code),  # noqa: S704 - our own files
+            data=page_data(explored, configurations),
+            explore=explore_section(analysis) if explored else None,
             name=text(frames.name, 200),
             description=text(frames.document.get("description", ""), 2000),
-            verdict=analysis.results["verdict"],
-            headline=None if analysis.alone else _headline(analysis),
-            warnings=cautions(analysis),
-            sections=sections,
-            contents=contents,
-            configurations=configuration_table(analysis),
-            csv={"href": _data_url(csv), "name": f"{file_name(frames.name)}.csv", "rows": len(frames.trials)},
+            **_first_screen(first_screen(analysis)),
+            parts=draw_parts(analysis),
+            configurations=configurations,
+            csv=csv_link(frames),
             provenance=provenance(frames),
         )
     )
 
 
-def draw_sections(analysis: Analysis) -> list[DrawnSection]:
-    """Each section that has something to show."""
+def notebook_html(analysis: Analysis) -> str:
+    """The first screen as a notebook shows it: one element with its style, which applies to nothing else."""
+    style = f"{_notebook_theme()}\n{asset('first_screen.css')}"
+    values = _first_screen(first_screen(analysis), level=4)
+    return _environment().get_template("notebook.html").render(style=Markup(style), **values)  # noqa: S704 - our own
+
+
+def draw_parts(analysis: Analysis) -> list[DrawnPart]:
+    """The parts of the page that have something to show, the last of which ends with the tables of the whole study."""
+    drawn: list[DrawnPart] = []
+    for part, sections in sections_by_part(analysis).items():
+        first, last = part is Part.HOW_SURE, part is Part.DETAILS
+        contents = [(section.name, section.title) for section in sections]
+        if first:
+            contents.insert(0, ("full-verdict", "The verdict in full"))
+        if last:
+            contents += [("configurations", "All configurations"), ("making", "How it was made")]
+        if contents:
+            drawn.append(
+                {
+                    "name": part.anchor,
+                    "title": part.title,
+                    "about": part.about,
+                    # The sections of a study that stands alone are its answer.
+                    "open": first or (analysis.alone and not last),
+                    "sentences": analysis.results["verdict"] if first else [],
+                    "sections": draw_sections(sections),
+                    "contents": contents,
+                    "last": last,
+                }
+            )
+    return drawn
+
+
+def draw_sections(sections: Iterable[Section]) -> list[DrawnSection]:
+    """Sections with their pictures as SVG."""
     drawn: list[DrawnSection] = []
     with drawing():
-        for section in make_sections(analysis):
-            pictures: list[DrawnPicture] = []
+        for section in sections:
+            svgs: list[DrawnPicture] = []
             for picture in section.pictures:
                 svg = to_svg(picture.draw(), picture.name, picture.title, picture.description)
                 # Every text in it was escaped when the SVG was written.
-                pictures.append({"title": picture.title, "svg": Markup(svg)})  # noqa: S704
+                svgs.append({"title": picture.title, "svg": Markup(svg)})  # noqa: S704
             drawn.append(
                 {
                     "name": section.name,
                     "title": section.title,
                     "reading": section.reading,
-                    "pictures": pictures,
+                    "pictures": svgs,
                     "numbers": section.numbers,
                     "notes": section.notes,
                     "galleries": section.galleries,
-                    "slider": section.slider,
                 }
             )
     return drawn
@@ -161,48 +201,20 @@ def _analysed(study: StudyStore | StudyFrames | Analysis) -> Analysis:
     return study if isinstance(study, Analysis) else analyse(study)
 
 
-def _headline(analysis: Analysis) -> Numbers:
-    rows = []
-    shown = OUTCOMES if analysis.frames.has_thresholds else ()
-    for arm, entry in analysis.results["arms"].items():
-        for epoch in SUMMARIES:
-            shares = (share_cell(entry["at"][epoch][outcome]) for outcome in shown)
-            scores = analysis.pairs.loc[analysis.pairs["arm"] == arm, f"score_{epoch}"]
-            median, best = (None, None) if scores.empty else (scores.median(), analysis.goal.best(scores.tolist()))
-            middle = () if shown else (score(median),)
-            rows.append((text(arm, 60), epoch, *shares, *middle, score(best)))
-    outcomes = ("Learned nothing", "Good") if shown else ("Median score",)
-    return Numbers(("Arm", "Epoch", *outcomes, "Best score"), tuple(rows))
+def _first_screen(screen: FirstScreen, level: int = 3) -> dict[str, object]:
+    """The values of `first_screen.html`; `level` is that of its heading."""
+    return {"screen": screen, "level": level, "no_warnings": NO_WARNINGS}
+
+
+def _notebook_theme() -> str:
+    """The colours of the page for one element of a notebook, in the theme of JupyterLab or VS Code."""
+    light, dark = _BLOCK.findall(asset("theme.css"))
+    hosts = ('[data-jp-theme-light="false"]', ".vscode-dark", ".vscode-high-contrast")
+    return f".robustness {{{light}}}\n{', '.join(f'{host} .robustness' for host in hosts)} {{{dark}}}"
 
 
 def _environment() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(_TEMPLATES)
+    loader = jinja2.FileSystemLoader(TEMPLATES)
     return jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-
-
-def _asset(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _policy(script: str, style: str) -> str:
-    def fingerprint(content: str) -> str:
-        return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-
-    return (
-        f"default-src 'none'; script-src 'sha256-{fingerprint(script)}'; style-src 'sha256-{fingerprint(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _embedded(data: SliderData) -> Markup:
-    """JSON that cannot end the script element it stands in."""
-    written = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    for letter in "<>&":
-        written = written.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(written)  # noqa: S704 - nothing of HTML is left in it
-
-
-def _data_url(csv: str) -> str:
-    return "data:text/csv;charset=utf-8," + quote(csv, safe=",;:@/?!~*'()=+$[]")

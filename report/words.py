@@ -7,7 +7,7 @@ configurations, and no count of trials stands beside it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report.records.estimates import Difference, Ends, Fraction, Replicates, known
 from robustness.errors import plural
@@ -16,6 +16,8 @@ from robustness.metrics import find_metric
 
 SIGNIFICANT = 0.05
 """The level at which a difference is significant."""
+MANY = 1e6
+"""From here on, numbers are written with a power of ten."""
 DASH = "–"
 """The cell of a table that has nothing to show."""
 ONE_TEST = (
@@ -63,12 +65,31 @@ def cell_words(hyperparameters: Mapping[str, object]) -> str:
 
 def score(value: float | None) -> str:
     """A score of a trial to four decimals."""
-    return DASH if value is None else f"{value:z.4f}"
+    return DASH if value is None else brief(value, 4)
+
+
+def score_decimals(metric: str, values: Iterable[float | None]) -> int:
+    """How many decimals scores of a metric get in summaries: 3 within 0 and 1, else by the largest of the values."""
+    bounds = find_metric(metric).range
+    sizes = [abs(value) for value in values if value is not None and math.isfinite(value) and value]
+    if (bounds is not None and bounds == (0.0, 1.0)) or not sizes:
+        return 3
+    return min(6, max(0, 2 - math.floor(math.log10(max(sizes)))))
+
+
+def brief(value: float, decimals: int) -> str:
+    """A number to this many decimals; from a million on, three digits and a power of ten."""
+    return f"{value:z.{decimals}f}" if abs(value) < MANY else f"{value:.3g}".replace("e+", "e")
 
 
 def capitalised(words: str) -> str:
-    """The words with a capital letter in front."""
+    """The words with a capital letter in front; not for those that begin with the name of an arm."""
     return f"{words[:1].upper()}{words[1:]}"
+
+
+def listed(parts: Sequence[str], word: str = "and") -> str:
+    """`a, b and c`."""
+    return f" {word} ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
 
 
 def minus(number: str) -> str:
@@ -85,7 +106,7 @@ def rounded(value: float, decimals: int = 0) -> str:
 
 def signed(value: float, decimals: int = 0) -> str:
     """`+0.052`, `-42`, and `0` for a value that rounds to it."""
-    written = rounded(value, decimals)
+    written = rounded(value, decimals) if abs(value) < MANY else brief(value, decimals)
     return f"+{written}" if float(written) > 0 else written
 
 
@@ -114,13 +135,20 @@ def replicated(entry: Replicates) -> bool:
     return entry["replicates"] > 1
 
 
-def units(entry: Replicates, of: int, noun: str = "configuration") -> str:
+def units(entry: Replicates, of: int, noun: str = "configuration", tasks: int = 1) -> str:
     """What a fraction of so many trials, or a comparison of so many pairs, is over.
 
-    `12 configurations`, `8 configurations x 4 replicates`.
+    `12 configurations`, `8 configurations x 4 replicates`, `12 configurations x 2 tasks x 3 replicates`.
     """
     configurations = plural(entry["configurations"], noun)
-    return f"{configurations} x {_replicates(entry, of)} replicates" if replicated(entry) else configurations
+    if not replicated(entry):
+        return configurations
+    whole = of == entry["configurations"] * entry["replicates"]
+    if tasks > 1 and whole and entry["replicates"] % tasks == 0:
+        seeds = entry["replicates"] // tasks
+        return f"{configurations} x {tasks} tasks" + (f" x {seeds} replicates" if seeds > 1 else "")
+    word = "replicates" if tasks == 1 else "runs on the tasks"
+    return f"{configurations} x {_replicates(entry, of)} {word}"
 
 
 def short_units(entry: Fraction) -> str:
@@ -135,7 +163,7 @@ def _replicates(entry: Replicates, of: int) -> str:
     return str(entry["replicates"]) if whole else f"up to {entry['replicates']}"
 
 
-def share(entry: Fraction, name: str = "95 % interval ", over: bool = True) -> str:
+def share(entry: Fraction, name: str = "95 % interval ", over: bool = True, tasks: int = 1) -> str:
     """`8 of 12 (67 %, 95 % interval 39-86 %)`, for sentences.
 
     With replicates, `38 % of 8 configurations x 4 replicates (95 % interval 20-60 %)`, or without what it is over.
@@ -147,7 +175,7 @@ def share(entry: Fraction, name: str = "95 % interval ", over: bool = True) -> s
     if has_interval(entry):
         ends = f"{name}{percent(known(entry['low']))}-{percent(known(entry['high']))} %"
     if replicated(entry):
-        whole = f" of {units(entry, entry['of'])}" if over else ""
+        whole = f" of {units(entry, entry['of'], tasks=tasks)}" if over else ""
         return f"{fraction}{whole}{f' ({ends})' if ends else ''}"
     return f"{short_units(entry)} ({', '.join(part for part in (fraction, ends) if part)})"
 

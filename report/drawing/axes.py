@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+SINGLE = "Hollow points are single observations, without an interval."
+
+
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """The places, moved as little as needed to be `gap` apart and, if they fit, between `low` and `high`."""
     order = sorted(range(len(places)), key=lambda i: places[i])
@@ -54,9 +57,18 @@ def label_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], arms: Arms) 
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Label the ticks of a logarithmic axis with numbers in place of powers of ten."""
+    """Label the ticks of a logarithmic axis with numbers in place of powers of ten, few enough to be read."""
+    from report.drawing.layout import RoundTicks  # imports matplotlib
+
+    if getattr(axis.get_major_locator(), "_base", 10) == 10:
+        axis.set_major_locator(RoundTicks())
     axis.set_major_formatter(lambda value, _: number(value))
     axis.set_minor_formatter(lambda *_: "")
+
+
+def mark_single(axes: Axes, x: float, y: float, colour: str, marker: str, size: float = 5.0) -> None:
+    """Draw a single observation, which has no interval, as a hollow point over its line."""
+    axes.plot(x, y, marker, color="white", markeredgecolor=colour, markeredgewidth=1.4, markersize=size, zorder=5)
 
 
 def integer_ticks(axis: Axis) -> None:

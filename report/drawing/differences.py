@@ -45,7 +45,7 @@ def draw_differences(rows: Sequence[Row], across: str, factor: float = 1.0, deci
         axes.plot(value, place, row.marker, color=fill, markeredgecolor=row.colour, markeredgewidth=1.6, markersize=8)
         side = 0 if abs(value) > BESIDE * width else -1 if value < 0 else 1
         axes.annotate(
-            signed(value, decimals),
+            signed(value, decimals) + ("" if has_interval(row.entry) else ", no interval"),
             (0 if side else value, place),
             xytext=(3 * side, 8),
             textcoords="offset points",

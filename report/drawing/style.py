@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ARM_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B5A900", INK)
 OUTCOME_COLOURS = {"learned_nothing": "#AA4499", "between": "#999933", "good": "#44AA99"}
+VERDICT_COLOURS = {"different": "#5B3FA8", "equivalent": "#00695C", "undecided": "#57606A"}
+"""Of comparisons, as in `templates/theme.css`; every verdict is also a word and a marker."""
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 PANEL = (5.2, 3.7)

@@ -14,6 +14,8 @@ from report.sections.equivalence import verdict_words
 from report.words import OUTCOME_WORDS, p_number
 
 MARK = "% robustness-study"
+FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+"""Makes a table that is wider than the page as wide as it, whatever the names of the arms."""
 _ESCAPES = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -47,10 +49,11 @@ def as_latex(analysis: Analysis) -> str:
         r"\documentclass{article}",
         r"\usepackage[T1]{fontenc}",
         r"\usepackage{booktabs}",
+        r"\usepackage{graphicx}",
         r"\usepackage[margin=2cm]{geometry}",
         r"\begin{document}",
         rf"\section*{{{study}}}",
-        *(escaped(sentence) + "\n" for sentence in analysis.results["verdict"]),
+        *(_signs(escaped(sentence)) + "\n" for sentence in analysis.results["verdict"]),
         r"\paragraph{Methods.} " + methods(analysis),
         *_tables(analysis),
         r"\end{document}",
@@ -67,10 +70,16 @@ def methods(analysis: Analysis) -> str:
     sentences = [
         f"We drew {sampling['configurations']} configurations ({escaped(sampling['strategy'])} sampling"
         + ("" if sampling["population"] is None else f" from a space of {sampling['population']}")
-        + f", seed {frames.document['sampling']['seed']}) and trained each of {len(frames.arms)} arms ({arms}) on "
-        "every one of them with the same data order, initial values and base noise"
+        + f", seed {frames.document['sampling']['seed']}) and trained "
+        + (
+            f"each of {len(frames.arms)} arms ({arms}) on every one of them with the same data order, initial values "
+            "and base noise"
+            if sampling["paired"]
+            else f"{len(frames.arms)} arms ({arms}), each on configurations of its own"
+        )
+        + (f", on {len(sampling['tasks'])} tasks" if sampling["tasks"] else "")
         + (f", in {sampling['replicates']} replicates" if sampling["replicates"] > 1 else "")
-        + f"; {sampling['pairs']} complete pairs resulted.",
+        + (f"; {sampling['pairs']} complete pairs resulted." if sampling["paired"] else "."),
         f"Trials were judged by {escaped(analysis.metric_words)} at the {results['epoch']} epoch.",
     ]
     if frames.has_thresholds:
@@ -78,17 +87,21 @@ def methods(analysis: Analysis) -> str:
             f"A trial counted as good at {analysis.good:.4g} or better and as having learned nothing at "
             f"{analysis.nothing:.4g} or worse."
         )
-    sentences.append(
-        "The unit of inference is the configuration. Fractions have Wilson's and paired differences of fractions "
-        r"Tango's 95\,\% interval with the score test that it inverts; mean differences of scores have Student's "
-        "interval, widened for skewness. P-values of several comparisons were corrected by "
-        f"{escaped(frames.correction)}."
-    )
+    sentences.append(f"The unit of inference is the configuration. {_inference(analysis)}")
     equivalence = results["equivalence"]
-    if equivalence is not None and equivalence["fraction_margin"] is not None:
+    margins = [
+        words
+        for words in (
+            _margin(equivalence and equivalence["fraction_margin"], 100, " points"),
+            _margin(equivalence and equivalence["score_margin"], 1, " in the mean score"),
+        )
+        if words
+    ]
+    if margins:
+        test = "two one-sided tests" if frames.watched is None else "bets against both edges of the margin"
         sentences.append(
-            f"Arms are equivalent if two one-sided tests at 5\\,\\% reject differences of "
-            f"{100 * equivalence['fraction_margin']:g} points."
+            f"Two arms count as equivalent if {test} at 5\\,\\% reject differences of {' and of '.join(margins)} "
+            "or more."
         )
     registration = results["registration"]
     if registration is not None:
@@ -98,6 +111,35 @@ def methods(analysis: Analysis) -> str:
             rf"\texttt{{{escaped(registration['hash'][:16])}}}\ldots) {changed}."
         )
     return " ".join(sentences)
+
+
+def _margin(margin: float | None, scale: float, unit: str) -> str | None:
+    return None if margin is None else f"{scale * margin:g}{unit}"
+
+
+def _inference(analysis: Analysis) -> str:
+    """Which intervals and tests the numbers have."""
+    frames, sampling = analysis.frames, analysis.results["sampling"]
+    if frames.watched is not None:
+        return (
+            r"Intervals are 95\,\% confidence sequences and tests are by betting, valid however often the evidence was "
+            "inspected, since the sweep could stop on it. Several comparisons were corrected by closed testing."
+        )
+    fractions = "Fractions have Wilson's"
+    if not sampling["paired"]:
+        rest = r"and their differences Newcombe's 95\,\% interval; mean differences of scores have Welch's interval."
+    elif sampling["tasks"]:
+        rest = (
+            r"95\,\% interval; differences of fractions over tasks are those of the Mantel-Haenszel test, and mean "
+            "differences of scores, in standard deviations of their task, have Student's interval, widened for "
+            "skewness."
+        )
+    else:
+        rest = (
+            r"and paired differences of fractions Tango's 95\,\% interval with the score test that it inverts; mean "
+            "differences of scores have Student's interval, widened for skewness."
+        )
+    return f"{fractions} {rest} P-values of several comparisons were adjusted by Holm's method."
 
 
 def _tables(analysis: Analysis) -> Iterable[str]:
@@ -144,9 +186,11 @@ def _tables(analysis: Analysis) -> Iterable[str]:
     if equivalence is not None:
         rows = [
             (
-                escaped(entry["name"]),
-                "score" if entry["outcome"] is None else OUTCOME_WORDS[entry["outcome"]],
-                _number(entry["difference"], entry["low_90"], entry["high_90"]),
+                _contrast(entry["name"], list(entry["weights"])),
+                "score" if entry["outcome"] is None else f"{OUTCOME_WORDS[entry['outcome']]}, points",
+                (_number if entry["outcome"] is None else _points)(
+                    entry["difference"], entry["low_90"], entry["high_90"]
+                ),
                 _p(entry["p_equivalence_adjusted"]),
                 verdict_words(entry),
             )
@@ -172,16 +216,22 @@ def _table(caption: str, label: str, heads: Sequence[str], rows: Sequence[Sequen
             r"\begin{table}[ht]",
             r"\centering\small",
             rf"\caption{{{caption}}}\label{{tab:{label}}}",
+            FITTED,
             r"\begin{tabular}{@{}l" + "l" * (len(heads) - 1) + "@{}}",
             r"\toprule",
             " & ".join(heads) + r" \\",
             r"\midrule",
             *lines,
             r"\bottomrule",
-            r"\end{tabular}",
+            r"\end{tabular}}",
             r"\end{table}",
         ]
     )
+
+
+def _contrast(name: str, arms: Sequence[str]) -> str:
+    """A comparison by its two arms, a contrast by its name."""
+    return f"{_arm(arms[0])} - {_arm(arms[1])}" if name == " - ".join(arms) else escaped(name)
 
 
 def _arm(name: str) -> str:
@@ -189,8 +239,8 @@ def _arm(name: str) -> str:
 
 
 def _signs(text: str) -> str:
-    """A number with a minus sign of its own."""
-    return re.sub(r"-(?=[\d.])", "$-$", text)
+    """The text with minus signs before its negative numbers; the dash of a range such as 36-57 stays."""
+    return re.sub(r"(?<![\w%])-(?=[\d.])", "$-$", text)
 
 
 def _percent(value: float | None, low: float | None, high: float | None) -> str:
@@ -212,4 +262,8 @@ def _number(value: float | None, low: float | None, high: float | None) -> str:
 
 
 def _p(value: float | None) -> str:
-    return "--" if value is None else escaped(p_number(value))
+    """A p-value, below a thousandth as $4.2 \\times 10^{-10}$."""
+    if value is None:
+        return "--"
+    mantissa, _, exponent = p_number(value).partition("e")
+    return rf"${mantissa} \times 10^{{{int(exponent)}}}$" if exponent else escaped(mantissa)

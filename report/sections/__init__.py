@@ -5,8 +5,8 @@ A section has two functions:
     results(study: JudgedStudy)     its part of the JSON, of plain values and numpy arrays, or None; where it has one
     sections(analysis: Analysis)    yields what it shows on the page: no, one or several `report.document.Section`
 
-and one line in `SECTIONS`: its group, the two functions, and the key of its results in the JSON. `sections` reads all
-results as `analysis.results[key]`.
+and one line in `SECTIONS`: its group, the two functions, the key of its results in the JSON, and its part of the page.
+`sections` reads all results as `analysis.results[key]`.
 
 The results of an `OWN` section are None for studies of another kind, and else a mapping with at least
 
@@ -67,7 +67,7 @@ from report.sections import (
     winners,
 )
 from report.sections.installed import installed_topics
-from report.sections.topic import AnyOwnResults, Group, Topic
+from report.sections.topic import AnyOwnResults, Group, Part, Topic
 from report.watched import without_intervals
 
 if TYPE_CHECKING:
@@ -75,47 +75,47 @@ if TYPE_CHECKING:
 
 
 SECTIONS: tuple[Topic, ...] = (
-    Topic(Group.FRACTIONS, thresholds.sections, "thresholds", thresholds.results),
-    Topic(Group.OWN, finals.sections, "finals", finals.results),
-    Topic(Group.OWN, referral.sections),
-    Topic(Group.OWN, thumbnails.sections),
-    Topic(Group.OWN, search.sections, "search", search.results),
-    Topic(Group.OWN, soap_bubble.sections, "soap_bubble", soap_bubble.results),
-    Topic(Group.OWN, gradient_noise.sections, "gradient_noise", gradient_noise.results),
-    Topic(Group.OWN, continual.sections, "continual", continual.results),
-    Topic(Group.OWN, regression.sections, "regression", regression.results),
-    Topic(Group.OWN, controls.sections, "controls", controls.results),
-    Topic(Group.OWN, dose.sections, "dose", dose.results),
-    Topic(Group.FRACTIONS, outcomes.sections, "arms", outcomes.results),
-    Topic(Group.FRACTIONS, weighted.sections, "weighted", weighted.results),
-    Topic(Group.FRACTIONS, learning_rule.sections, "learning_rule", learning_rule.results),
-    Topic(Group.FRACTIONS, paired_tests.sections, "paired", paired_tests.results),
-    Topic(Group.FRACTIONS, tasks.sections, "tasks", tasks.results),
-    Topic(Group.FRACTIONS, plane.sections, "plane", plane.results),
-    Topic(Group.FRACTIONS, all_runs.sections, "all_runs", all_runs.results),
-    Topic(Group.FRACTIONS, against.sections),
-    Topic(Group.FRACTIONS, equivalence.sections, "equivalence", equivalence.results),
-    Topic(Group.FRACTIONS, secondary.sections, "secondary", secondary.results),
-    Topic(Group.FRACTIONS, interactions.sections, "interactions", interactions.results),
-    Topic(Group.FRACTIONS, initial_noise.sections, "initial_noise", initial_noise.results),
-    Topic(Group.FRACTIONS, reference.sections, "reference", reference.results),
-    Topic(Group.FRACTIONS, profiles.sections, "profiles", profiles.results),
-    Topic(Group.FRACTIONS, pairs.sections, "scores", pairs.results),
-    Topic(Group.FRACTIONS, spread.sections, "spread", spread.results),
-    Topic(Group.FRACTIONS, tunability.sections, "tunability", tunability.results),
-    Topic(Group.FRACTIONS, budget.sections, "budget", budget.results),
-    Topic(Group.FRACTIONS, best_of.sections, "best_of", best_of.results),
-    Topic(Group.FRACTIONS, sensitivity.sections, "sensitivity", sensitivity.results),
-    Topic(Group.FRACTIONS, winners.sections),
-    Topic(Group.FRACTIONS, variance.sections, "variance", variance.results),
-    Topic(Group.FRACTIONS, seeds.sections, "seeds", seeds.results),
-    Topic(Group.RUNS, curves.sections),
-    Topic(Group.OWN, dynamics.sections, "turns", dynamics.results),
-    Topic(Group.RUNS, left_out.sections, "left_out", left_out.results),
-    Topic(Group.RUNS, timeline.sections),
-    Topic(Group.RUNS, registration.sections, "registration", registration.results),
+    Topic(Group.FRACTIONS, thresholds.sections, "thresholds", thresholds.results, part=Part.HOW_SURE),
+    Topic(Group.OWN, finals.sections, "finals", finals.results, part=Part.HOW_SURE),
+    Topic(Group.OWN, referral.sections, part=Part.HOW_SURE),
+    Topic(Group.OWN, thumbnails.sections, part=Part.WHY),
+    Topic(Group.OWN, search.sections, "search", search.results, part=Part.COST),
+    Topic(Group.OWN, soap_bubble.sections, "soap_bubble", soap_bubble.results, part=Part.HOW_SURE),
+    Topic(Group.OWN, gradient_noise.sections, "gradient_noise", gradient_noise.results, part=Part.HOW_SURE),
+    Topic(Group.OWN, continual.sections, "continual", continual.results, part=Part.HOW_SURE),
+    Topic(Group.OWN, regression.sections, "regression", regression.results, part=Part.HOW_SURE),
+    Topic(Group.OWN, controls.sections, "controls", controls.results, part=Part.WHY),
+    Topic(Group.OWN, dose.sections, "dose", dose.results, part=Part.WHY),
+    Topic(Group.FRACTIONS, outcomes.sections, "arms", outcomes.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, weighted.sections, "weighted", weighted.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, learning_rule.sections, "learning_rule", learning_rule.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, paired_tests.sections, "paired", paired_tests.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, tasks.sections, "tasks", tasks.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, plane.sections, "plane", plane.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, all_runs.sections, "all_runs", all_runs.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, against.sections, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, equivalence.sections, "equivalence", equivalence.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, secondary.sections, "secondary", secondary.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, interactions.sections, "interactions", interactions.results, part=Part.WHY),
+    Topic(Group.FRACTIONS, initial_noise.sections, "initial_noise", initial_noise.results, part=Part.WHY),
+    Topic(Group.FRACTIONS, reference.sections, "reference", reference.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, profiles.sections, "profiles", profiles.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, pairs.sections, "scores", pairs.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, spread.sections, "spread", spread.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, tunability.sections, "tunability", tunability.results, part=Part.COST),
+    Topic(Group.FRACTIONS, budget.sections, "budget", budget.results, part=Part.COST),
+    Topic(Group.FRACTIONS, best_of.sections, "best_of", best_of.results, part=Part.COST),
+    Topic(Group.FRACTIONS, sensitivity.sections, "sensitivity", sensitivity.results, part=Part.WHY),
+    Topic(Group.FRACTIONS, winners.sections, part=Part.WHY),
+    Topic(Group.FRACTIONS, variance.sections, "variance", variance.results, part=Part.WHY),
+    Topic(Group.FRACTIONS, seeds.sections, "seeds", seeds.results, part=Part.WHY),
+    Topic(Group.RUNS, curves.sections, part=Part.WHY),
+    Topic(Group.OWN, dynamics.sections, "turns", dynamics.results, part=Part.WHY),
+    Topic(Group.RUNS, left_out.sections, "left_out", left_out.results, part=Part.HOW_SURE),
+    Topic(Group.RUNS, timeline.sections, part=Part.COST),
+    Topic(Group.RUNS, registration.sections, "registration", registration.results, part=Part.HOW_SURE),
 )
-"""In their order on the page; studies speak in the same order."""
+"""In their order within a part of the page; studies speak in the same order."""
 
 FIXED_NUMBER = ("profiles", "budget", "sensitivity", "spread", "tunability", "initial_noise", "best_of", "seeds")
 """Results whose intervals and bands hold only for a number of configurations that was settled beforehand."""
@@ -139,11 +139,19 @@ def section_results(study: JudgedStudy) -> dict[str, object]:
     return parts
 
 
-def make_sections(analysis: Analysis) -> Iterator[Section]:
-    """The sections that have something to show, in the order of the page."""
+def sections_by_part(analysis: Analysis) -> dict[Part, list[Section]]:
+    """The sections that have something to show, by the part of the page they stand in, in its order."""
+    parts: dict[Part, list[Section]] = {part: [] for part in Part}
     for topic in topics():
         if not (analysis.alone and topic.group is Group.FRACTIONS):
-            yield from topic.sections(analysis)
+            parts[topic.part] += topic.sections(analysis)
+    return parts
+
+
+def make_sections(analysis: Analysis) -> Iterator[Section]:
+    """The same sections one after the other."""
+    for sections in sections_by_part(analysis).values():
+        yield from sections
 
 
 def own_results(results: Mapping[str, object]) -> list[AnyOwnResults]:

@@ -11,6 +11,7 @@ from report.records.estimates import known
 from report.sections import own_results
 from report.sections.all_runs import disagreement
 from report.sections.learning_rule import within_error_sentence
+from report.sections.thresholds import Dependence
 from report.sections.verdict import decided
 from report.watched import OUT_OF_ORDER
 from report.words import metric_words, percent, spaced, text
@@ -31,7 +32,7 @@ NARROW = 0.1
 
 
 def cautions(analysis: Analysis) -> list[str]:
-    """One sentence for each thing that weakens the verdict; none if nothing does."""
+    """One sentence for each thing that weakens the verdict, the weightiest first; none if nothing does."""
     if analysis.alone:
         own = [entry["cautions"] for entry in own_results(analysis.results) if "cautions" in entry]
         rest = [caution for each in own for caution in each] if own else _left_out(analysis)
@@ -43,14 +44,14 @@ def cautions(analysis: Analysis) -> list[str]:
         *_few(analysis),
         *_adaptive(analysis),
         *disagreement(analysis),
-        *(_threshold(analysis) if thresholds else ()),
-        *_rule_by_chance(analysis),
-        *_left_out(analysis),
-        *_epochs_disagree(analysis),
-        *_diverged(analysis),
         *_without_score(analysis),
         *_extreme(analysis),
         *(_depends(analysis) if thresholds else ()),
+        *_epochs_disagree(analysis),
+        *(_threshold(analysis) if thresholds else ()),
+        *_left_out(analysis),
+        *_diverged(analysis),
+        *_rule_by_chance(analysis),
     ]
 
 
@@ -88,16 +89,16 @@ def _few(analysis: Analysis) -> Iterator[str]:
     elif configurations == 0:
         yield "No pair is complete: there is no configuration for which every arm has a result."
     if not analysis.frames.paired and len(analysis.arms.names) > 1:
-        yield (
-            "Each arm draws from its own space, so nothing is paired: a difference may be due to the spaces as much "
-            "as to the methods."
-        )
+        imported = analysis.frames.document.get("imported") is not None
+        why = "No configuration occurs in two arms" if imported else "Each arm draws from its own space"
+        what = "configurations that were tried" if imported else "spaces"
+        yield f"{why}, so nothing is paired: a difference may be due to the {what} as much as to the methods."
     if 0 < configurations < FEW_PAIRS:
         alone = len(analysis.arms.names) == 1 or not analysis.frames.paired
         noun = "configuration" if alone else "paired configuration"
         yield (
-            f"Only {plural(configurations, noun)}: intervals are wide, and a difference "
-            f"that matters may not show below about {FEW_PAIRS}."
+            f"Only {plural(configurations, noun)}: intervals are wide, and fewer than about {FEW_PAIRS} may miss a "
+            "difference that matters."
         )
     unused = [arm for arm, entry in analysis.results["arms"].items() if not entry["counted"]]
     if unused and configurations:
@@ -183,6 +184,10 @@ def _says(winner: str | None) -> str:
     return "the difference is not significant" if winner is None else f"{text(winner, 60)} is the more robust arm"
 
 
+def _range(entry: Dependence) -> str:
+    return f"{entry['holds_from']:.2f} to {entry['holds_to']:.2f}"
+
+
 def _diverged(analysis: Analysis) -> Iterator[str]:
     diverged = [
         f"{entry['good_then_diverged']} of {text(arm, 60)}"
@@ -229,23 +234,26 @@ def _extreme(analysis: Analysis) -> Iterator[str]:
 
 def _depends(analysis: Analysis) -> Iterator[str]:
     """The verdict at other thresholds, and under other ways of counting the trials that were left out."""
-    hidden = []
+    hidden, narrow, reversed_at = [], [], []
     thresholds = analysis.results["thresholds"]
     for entry in thresholds["dependence"] if thresholds else ():
         others = [arm for arm in entry["favoured"] if arm != entry["favours"]]
         if entry["favours"] and others:
-            yield (
-                f"The verdict on {_names(entry['arms'])} reverses at other thresholds: {text(entry['favours'], 60)} is "
-                f"favoured from {entry['holds_from']:.2f} to {entry['holds_to']:.2f}, {text(others[0], 60)} at some "
-                "others."
+            reversed_at.append(
+                f"{_names(entry['arms'])} ({text(entry['favours'], 60)} is favoured from {_range(entry)}, "
+                f"{text(others[0], 60)} at some others)"
             )
         elif others:
             hidden.append((entry, others))
         elif entry["favours"] and entry["holds_to"] - entry["holds_from"] < NARROW:
-            yield (
-                f"The verdict on {_names(entry['arms'])} holds only for thresholds from {entry['holds_from']:.2f} to "
-                f"{entry['holds_to']:.2f}."
-            )
+            narrow.append((_names(entry["arms"]), _range(entry)))
+    if reversed_at:
+        yield f"At other thresholds the verdict reverses on {'; '.join(reversed_at)}."
+    if len(narrow) == 1:
+        yield f"The verdict on {narrow[0][0]} holds only for thresholds from {narrow[0][1]}."
+    elif narrow:
+        pairs = "; ".join(f"{names}, {limits}" for names, limits in narrow)
+        yield f"These verdicts hold only for a narrow range of thresholds: {pairs}."
     if hidden:
         pairs = "; ".join(_names(entry["arms"]) for entry, _ in hidden)
         favoured = dict.fromkeys(arm for _, others in hidden for arm in others)

@@ -11,12 +11,15 @@ import pandas as pd
 from report.frames import TASK_BLOCK
 from report.sections.search.trial_table import search_caption, search_rows
 from report.words import DASH, OUTCOME_WORDS, minus, number, score, spaced, text
+from robustness.errors import plural
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
 
-MOST_ROWS = 1000
-"""More would make the file heavy; the CSV has them all."""
+MOST_ROWS = 20_000
+"""More would make the page heavy; the CSV has them all."""
+LISTED = 200
+"""Rows of a larger table that stand in the page as they are; its script shows the others."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,11 @@ class ConfigurationTable:
     rows: tuple[tuple[str, ...], ...]
     caption: str
     reading: str
+
+    @property
+    def listed(self) -> tuple[tuple[str, ...], ...]:
+        """The rows that stand in the page as they are."""
+        return self.rows[:LISTED]
 
 
 def configuration_table(analysis: Analysis) -> ConfigurationTable:
@@ -78,7 +86,7 @@ def _drawn(analysis: Analysis, configuration: int) -> list[str]:
 
 def _cell(row: Any) -> tuple[str, str]:
     if row is None:
-        return DASH, "not planned"
+        return DASH, DASH
     if pd.isna(row.outcome):
         return DASH, spaced(row.status)
     ended = " (diverged)" if row.status == "diverged" else ""
@@ -87,9 +95,10 @@ def _cell(row: Any) -> tuple[str, str]:
 
 def _reading(analysis: Analysis, count: int, shown: int) -> str:
     scored = analysis.trials.dropna(subset=["score"])
-    reading = f"{count} configurations are planned" if count != 1 else "One configuration is planned"
+    reading = plural(count, "configuration")
     if (analysis.trials["replicate"] > 0).any():
-        reading = f"{count} rows, one for each configuration and replicate, are planned"
+        of = "configuration, replicate and task" if analysis.frames.tasks else "configuration and replicate"
+        reading = f"{plural(count, 'row')}, one for each {of}"
     if shown < count:
         reading += f", of which the first {shown} are in this table and all in the CSV"
     if scored.empty:

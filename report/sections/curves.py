@@ -116,4 +116,4 @@ def _reading(merged: pd.DataFrame, analysis: Analysis) -> str:
     fell = analysis.goal.oriented(best - groups.last()).groupby("arm").median()
     losses = "; ".join(f"{text(arm, 40)} {fell[arm]:.3f}" for arm in analysis.arms.names if arm in fell.index)
     side = "above" if analysis.goal.minimizes else "below"
-    return f"The median trial ends {side} its own best epoch by this much {analysis.metric_words}: {losses}."
+    return f"By how much the median trial ends {side} its own best epoch, in {analysis.metric_words}: {losses}."

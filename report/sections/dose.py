@@ -19,7 +19,7 @@ import pandas as pd
 
 from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
-from report.drawing.axes import legend_line
+from report.drawing.axes import SINGLE, legend_line, mark_single
 from report.drawing.style import ARM_COLOURS, INK, MARKERS, panel
 from report.frames import Stored, StudyFrames
 from report.judged_study import JudgedStudy
@@ -272,6 +272,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         f"The unit is the {dose['unit']}; bars are 95 % intervals of the mean, dotted lines the arms without {option}. "
         f"Differences are paired. {ONE_TEST} "
         f"{capitalised(analysis.frames.correction)} is over all {len(rows)} comparisons.",
+        *((SINGLE,) if any(entry["low"] is None for line in dose["lines"] for entry in line["doses"]) else ()),
     )
     reading = dose["sentences"][-1] if dose["sentences"] else "There is no arm to compare with."
     yield Section(
@@ -301,6 +302,8 @@ def _draw(analysis: Analysis, dose: DoseResults, option: str, by: str | None) ->
         for at, entry in zip(x, line["doses"], strict=True):
             if entry["low"] is not None and entry["high"] is not None:
                 axes.plot([at, at], [entry["low"], entry["high"]], color=colour, linewidth=1.2)
+            else:
+                mark_single(axes, at, known(entry["mean"]), colour, marker, 6.0)
         for arm in line["without"]:
             axes.axhline(known(arm["mean"]), color=colour, linewidth=1.8, linestyle=(0, (1.2, 1.8)))
         name = analysis.arms.names[0] if by is None else f"{by} {number(line['value'])}"

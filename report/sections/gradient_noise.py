@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.document import Numbers, Picture, Section
-from report.drawing.axes import label_ends, plain_numbers, powers_of_two
+from report.drawing.axes import SINGLE, label_ends, mark_single, plain_numbers, powers_of_two
 from report.drawing.style import INK, panel
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
@@ -255,7 +255,7 @@ def _nearest_to_paper(points: Points, frames: StudyFrames) -> Nearest | None:
 def _sentences(noise: NoiseFigures, arms: Sequence[str]) -> list[str]:
     at = noise["at"]
     if at is None:
-        return ["Nothing has been measured yet, so there is nothing to say."]
+        return ["Nothing has been measured yet."]
     here = {p["arm"]: p for p in noise["points"] if (p["channels"], p["sigma"]) == (at["channels"], at["sigma"])}
     noises = ", ".join(
         f"{arm} {with_error(here[arm]['sd'], _nan(here[arm]['sd_error']))}" for arm in arms if arm in here
@@ -382,6 +382,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             f"The dotted line is sigma {paper:g}, from where the paper's figure explodes.",
             "Signal to noise is the length of the mean gradient over that of a single draw's noise.",
             *(_exploded(entry) for entry in noise["explosions"] if entry["arm"] == analysis.arms.names[0]),
+            *((SINGLE,) if any(point["replicates"] == 1 for point in noise["points"]) else ()),
         ),
     )
 
@@ -437,6 +438,9 @@ def _draw(
             capsize=2.5,
             linestyle=analysis.arms.dash(arm),
         )
+        for point in own:
+            if point["replicates"] == 1:
+                mark_single(axes, point[x], point[y], colour, analysis.arms.marker(arm))
         ends[arm] = (places[-1], values[-1])
     if y == "sd":
         axes.set_xscale("log")

@@ -14,7 +14,6 @@ from report.records.estimates import ArmCounts, JudgedOutcome, OutcomeFractions,
 from report.sections.profiles import areas
 from report.sections.weighted import drawn_mix
 from report.words import DASH, OUTCOME_WORDS, has_interval, percent, replicated, share_cell, short_units, text
-from robustness.sweep.outcomes import SUMMARIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +41,7 @@ def results(study: JudgedStudy) -> dict[str, ArmResults]:
 def sections(analysis: Analysis) -> Iterator[Section]:
     """The bars of both outcomes, for the best and for the last epoch; none without a complete pair."""
     pictures, rows = [], []
-    for epoch in SUMMARIES:
+    for epoch in analysis.study.epochs_shown:
         arms = analysis.outcomes(epoch)
         if not any(entry[outcome]["of"] for entry in arms.values() for outcome in OUTCOMES):
             continue

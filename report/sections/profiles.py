@@ -178,14 +178,15 @@ def sections(analysis: Analysis) -> Iterator[Section]:
 
 
 def _ahead(entry: ProfileDifference, grid: NDArray[np.float64]) -> str:
-    """The thresholds at which one profile is surely above the other."""
+    """The thresholds at which one profile is above with 95 % confidence the other."""
     first, second = (text(arm, 60) for arm in entry["arms"])
     clauses = []
     for name, sure in ((first, np.array(entry["low"]) > 0), (second, np.array(entry["high"]) < 0)):
         if sure.any():
             places = np.flatnonzero(sure)
-            clauses.append(f"{name} is surely ahead at thresholds from {grid[places[0]]:.2f} to {grid[places[-1]]:.2f}")
-    return " and ".join(clauses) or f"at no threshold is {first} or {second} surely ahead"
+            limits = f"{grid[places[0]]:.2f} to {grid[places[-1]]:.2f}"
+            clauses.append(f"{name} is ahead with 95 % confidence at thresholds from {limits}")
+    return " and ".join(clauses) or f"neither {first} nor {second} is ahead with 95 % confidence at any threshold"
 
 
 def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Profile]) -> Figure:

@@ -86,6 +86,6 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     outside = sum(row["inside"] is False for row in reference["fractions"])
     label = analysis.reference_label
     pairs = f" (of {reference['pairs']} pairs)" if reference["pairs"] else ""
-    reading = f"Of the {len(rows)} fractions that {label} gives{pairs}, {outside} lie outside our 95 % interval."
-    columns = ("What", text(label, 40), "Ours", "So it is")
-    yield Section("reference", "Beside the reference", reading, (), Numbers(columns, tuple(rows)))
+    reading = f"{outside} of the {len(rows)} fractions reported by {label}{pairs} lie outside our 95 % interval."
+    columns = ("What", text(label, 40), "Ours", "Agreement")
+    yield Section("reference", "Compared with the reference", reading, (), Numbers(columns, tuple(rows)))

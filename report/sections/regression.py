@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from report.document import Numbers, Picture, Section
+from report.drawing.axes import SINGLE, mark_single
 from report.drawing.style import INK, panel
 from report.frames import KEY, StudyFrames
 from report.judged_study import JudgedStudy
@@ -301,6 +302,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     notes = (
         "An arm's learning rate and batch size are chosen on the first split, for each data set.",
         "RMSE allows: the log-likelihood of a Gaussian whose scale is the RMSE; a figure far from it contradicts that.",
+        *((SINGLE,) if any(entry["test_rmse"]["standard_error"] is None for _, _, entry in _each(regression)) else ()),
     )
     yield Section("regression", "Data set by data set", reading, tuple(pictures), Numbers(columns, rows), notes)
 
@@ -355,6 +357,8 @@ def _draw_rmse(analysis: Analysis, regression: RegressionResults) -> Figure:
                 linewidth=1.4,
                 capsize=2,
             )
+            if figures["standard_error"] is None:
+                mark_single(axes, ratio, y, analysis.arms.colour(arm), analysis.arms.marker(arm))
     axes.axvline(1, color=INK, linewidth=0.9)
     axes.set_xscale("log")
     ticks = [0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5]

@@ -24,7 +24,7 @@ def verdict_by_scores(
     """
     shown = {arm: entry for arm, entry in arms.items() if entry["median"] is not None}
     if not shown:
-        return ["Nothing has finished yet, so there is nothing to say."]
+        return ["No trial has a result yet."]
     metric = f"{metric_words(frames.metric)} ({frames.goal.word} is better)"
     medians = ", ".join(f"{arm} {_score(known(entry['median']))}" for arm, entry in shown.items())
     first = f"Arms are compared by {metric} on each task." if frames.tasks else f"Median {metric}: {medians}."

@@ -126,7 +126,7 @@ def _entry(
 
 def _sentences(layers: Sequence[Layer], arms: Sequence[str]) -> list[str]:
     if not layers:
-        return ["Nothing has been drawn yet, so there is nothing to say."]
+        return ["Nothing has been drawn yet."]
     sentences = []
     for dimension in sorted({entry["dimension"] for entry in layers}, reverse=True):
         here = [e for arm in arms for e in layers if e["dimension"] == dimension and e["arm"] == arm]
@@ -136,7 +136,7 @@ def _sentences(layers: Sequence[Layer], arms: Sequence[str]) -> list[str]:
             f"(theory {plus_minus(radius['theory_mean'], radius['theory_sd'], 2)})"
             for arm, radius in sorted(first.items(), key=lambda item: arms.index(item[0]))
         )
-        sentences.append(f"Of {dimension:,} weights a draw is so many sigmas away from its mean: {parts}.")
+        sentences.append(f"Distance of a draw of {dimension:,} weights from its mean, in sigmas: {parts}.")
     tests = [test for entry in layers for _, test, _ in _tests(entry)]
     smallest = min(holm([test["p_value"] for test in tests]))
     largest = max(test["ks_distance"] for test in tests)

@@ -11,6 +11,7 @@ from report.document import Numbers, Picture, Section
 from report.drawing.style import panel
 from report.judged_study import JudgedStudy
 from report.records.estimates import Difference
+from report.watched import NO_BANDS
 from report.words import bracketed, score, signed_to, text
 from robustness.statistics.spread import MEASURES, spread, spread_differences
 
@@ -121,9 +122,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             if entry["arms"] == [first, second]
         }
         rows.append((f"{text(first, 40)} minus {text(second, 40)}", "", *(cells[name] for name in MEASURES)))
-    reasons = [_why_none(found["differences"], name) for name in MEASURES]
+    watched = analysis.study.sample.watch is not None
+    reasons = [[NO_BANDS]] if watched else [list(_why_none(found["differences"], name)) for name in MEASURES]
     notes = (
-        "An arm that is robust lies to the left and high up; one to the left and low is uniformly mediocre.",
+        "A robust arm lies high and to the left; an arm low and to the left is uniformly mediocre.",
         *(reason for each in reasons for reason in each),
     )
     columns = ("Arm", "Mean", *(WORDS[name].capitalize() for name in MEASURES))

@@ -234,7 +234,8 @@ def sentences(results: TaskResults, study: JudgedStudy) -> list[str]:
             )
     count = len(study.frames.tasks)
     if results["only_these"]:
-        said.append(f"With {plural(count, 'task')} this is about these tasks only: {', '.join(study.frames.tasks)}.")
+        these = "this task" if count == 1 else f"these {count} tasks"
+        said.append(f"The verdict is about {these} only: {', '.join(study.frames.tasks)}.")
     elif results["ranks"] is not None:
         ranks = results["ranks"]
         listed = ", ".join(

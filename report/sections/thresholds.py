@@ -1,28 +1,24 @@
-"""The thresholds of the study, the verdict at every other, and the sliders with which a reader chooses.
+"""The thresholds of the study, and the verdict at every other; the reader's own are part of `report.exploring`.
 
-The page's script judges every trial at any threshold by the rule of `robustness.sweep.outcomes`. A trial without a
-score has learned nothing at every threshold; it is a null in the scores. Where thresholds of `learned_nothing` differ
-between trials, "the threshold" is the lowest, and all others rise and fall with it: a trial's own lies `above` it.
+A trial without a score has learned nothing at every threshold. Where thresholds of `learned_nothing` differ between
+trials, "the threshold" is the lowest, and all others rise and fall with it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from report.comparison import at_threshold, favoured, paired_comparison, score_pairs
-from report.document import Section, Slider, SliderBar, SliderControl, SliderRow
+from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
 from report.judging import own_scores
-from report.records.estimates import Fraction, JudgedOutcome
+from report.records.estimates import JudgedOutcome
 from report.records.families import with_holm
-from report.words import share_cell, text
-from robustness.statistics.proportions import LEVEL
+from report.words import text
 from robustness.sweep.outcomes import Judge
 
 if TYPE_CHECKING:
@@ -87,26 +83,6 @@ class ThresholdResults(TypedDict):
     learned_nothing: NothingThresholds
     good: GoodThreshold
     dependence: list[Dependence]
-
-
-class SliderArm(TypedDict):
-    """An arm's scores over complete pairs; None for a trial without one."""
-
-    name: str
-    scores: list[float | None]
-    configurations: list[int]
-    above: NotRequired[list[float]]
-
-
-class SliderData(TypedDict):
-    """The data of the page's script."""
-
-    arms: list[SliderArm]
-    inclusive: bool
-    good_first: NotRequired[bool]
-    levels: dict[JudgedOutcome, float]
-    z: float | None
-    lower_is_better: NotRequired[bool]
 
 
 def results(study: JudgedStudy) -> ThresholdResults | None:
@@ -200,97 +176,40 @@ def _at_common_threshold(study: JudgedStudy) -> pd.DataFrame:
     return study.planned.assign(**{f"score_{rule}": scores})
 
 
-def slider_data(analysis: Analysis) -> SliderData:
-    """The data of the page's script: each arm's scores over complete pairs, and the configurations that they are of."""
-    pairs = analysis.pairs
-    scores = own_scores(pairs, analysis.epoch)
-    arms = []
-    for arm in analysis.arms.names:
-        mine = pairs["arm"] == arm
-        values = [None if math.isnan(score) else score for score in scores[mine].tolist()]
-        owners = pairs.loc[mine, "configuration"].tolist()
-        entry: SliderArm = {"name": text(arm, 60), "scores": values, "configurations": owners}
-        if analysis.judge.cells:
-            entry["above"] = (pairs.loc[mine, f"threshold_{analysis.epoch}"] - analysis.nothing).tolist()
-        arms.append(entry)
-    inclusive = analysis.judge.inclusive
-    levels: dict[JudgedOutcome, float] = {"learned_nothing": analysis.nothing, "good": analysis.good}
-    if not analysis.frames.has_thresholds:
-        levels = {}
-    # A watched sweep has no interval of a settled number of configurations.
-    z = None if analysis.study.sample.watch is not None else float(ndtri((1 + LEVEL) / 2))
-    data: SliderData = {"arms": arms, "inclusive": inclusive, "levels": levels, "z": z}
-    if analysis.judge.gains:
-        data["good_first"] = True
-    if analysis.goal.minimizes:
-        data["lower_is_better"] = True
-    return data
-
-
 def sections(analysis: Analysis) -> Iterator[Section]:
-    """The sliders, as they stand before any script runs; none without a score or without thresholds."""
-    if not analysis.frames.has_thresholds:
+    """Whether another threshold would change the verdict; none without a score or without thresholds."""
+    if not analysis.frames.has_thresholds or own_scores(analysis.pairs, analysis.epoch).isna().all():
         return
-    data = slider_data(analysis)
-    scores = [score for arm in data["arms"] for score in arm["scores"] if score is not None]
-    if not scores:
-        return
-    levels = data["levels"]
-    low = math.floor(100 * min([*scores, *levels.values()])) / 100
-    high = math.ceil(100 * max([*scores, *levels.values()])) / 100
-    worse, good = ("above", "at most") if analysis.goal.minimizes else ("below", "at least")
-    sign = "at most" if data["inclusive"] else worse
-    if analysis.judge.cells:
-        sign += " (the lowest threshold; the others move with it)"
-    labels: dict[JudgedOutcome, str] = {"learned_nothing": f"Learned nothing: {sign}", "good": f"Good: {good}"}
-    controls: list[SliderControl] = [
-        {"outcome": outcome, "label": label, "value": repr(levels[outcome]), "shown": f"{levels[outcome]:.3f}"}
-        for outcome, label in labels.items()
-    ]
-    slider: Slider = {
-        "low": f"{low:.2f}",
-        "high": f"{max(high, low + 0.01):.2f}",
-        "epoch": analysis.epoch,
-        "rows": _rows(analysis),
-        "controls": controls,
-    }
-    yield Section("thresholds", "Choose your own thresholds", _reading(analysis, data), slider=slider)
-
-
-def _rows(analysis: Analysis) -> list[SliderRow]:
-    return [
-        {
-            "arm": text(arm, 60),
-            "place": place,
-            "learned_nothing": _bar(entries["learned_nothing"]),
-            "good": _bar(entries["good"]),
-        }
-        for place, (arm, entries) in enumerate(analysis.outcomes(analysis.epoch).items())
-    ]
-
-
-def _bar(entry: Fraction) -> SliderBar:
-    width = "0" if entry["fraction"] is None else f"{100 * entry['fraction']:.4g}"
-    return {"text": share_cell(entry), "width": width}
-
-
-def _reading(analysis: Analysis, data: SliderData) -> str:
-    """Over which thresholds the arm that the study's own threshold favours stays ahead."""
-    own = data["levels"][analysis.primary]
-    words = "learned nothing" if analysis.primary == "learned_nothing" else "was good"
-    if len(data["arms"]) != 2:
-        return f"The study's own threshold of {own:.3f} for “{words}” is one choice among many; here is every other."
-    first, second = (
-        analysis.goal.oriented(np.array([math.nan if score is None else score for score in arm["scores"]]))
-        for arm in data["arms"]
+    found = analysis.results["thresholds"]
+    rows = tuple(
+        (
+            " and ".join(text(arm, 40) for arm in entry["arms"]),
+            text(entry["favours"], 40) if entry["favours"] else "neither",
+            f"{entry['holds_from']:.3f} to {entry['holds_to']:.3f}",
+            ", ".join(text(arm, 40) for arm in entry["favoured"]) or "neither",
+        )
+        for entry in (found["dependence"] if found else ())
     )
+    columns = ("Arms", "Favoured at the study's threshold", "Holds from", "Favoured at any threshold")
+    numbers = Numbers(columns, rows) if rows else None
+    yield Section("thresholds", "At other thresholds", _reading(analysis), numbers=numbers)
+
+
+def _reading(analysis: Analysis) -> str:
+    """Over which thresholds the arm that the study's own threshold favours stays ahead."""
+    own = analysis.good if analysis.primary == "good" else analysis.nothing
+    words = "learned nothing" if analysis.primary == "learned_nothing" else "was good"
+    names = [text(arm, 60) for arm in analysis.arms.names]
+    if len(names) != 2:
+        return f"The study's own threshold for “{words}”, {own:.3f}, is one choice among many."
+    scores = analysis.goal.oriented(own_scores(analysis.pairs, analysis.epoch))
+    first, second = (scores[analysis.pairs["arm"] == arm].to_numpy(dtype=float) for arm in analysis.arms.names)
     grid = np.unique(np.concatenate([first, second]))
     grid = grid[np.isfinite(grid)]
     # A trial without a score is at no threshold.
     above = [(float((first >= level).mean()), float((second >= level).mean())) for level in grid]
     ahead = [b > a for a, b in above].count(True)
     behind = [b < a for a, b in above].count(True)
-    names = [arm["name"] for arm in data["arms"]]
     if behind > ahead:
         names.reverse()
         ahead, behind = behind, ahead

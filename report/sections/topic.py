@@ -22,6 +22,24 @@ class Group(Enum):
     RUNS = "how the trials went, whatever the study is about"
 
 
+class Part(Enum):
+    """The parts of the page below its first screen, in their order: the title of each, and what it is about."""
+
+    HOW_SURE = ("How sure", "the verdict in full, other thresholds, tests, profiles, what was left out")
+    WHY = ("Why", "which hyperparameters matter, and how training went")
+    COST = ("What it costs", "budgets, tuning, searches, hours")
+    DETAILS = ("Details", "every configuration, and how it was made")
+
+    def __init__(self, title: str, about: str) -> None:
+        self.title = title
+        self.about = about
+
+    @property
+    def anchor(self) -> str:
+        """Its id in the page."""
+        return f"part-{self.name.lower().replace('_', '-')}"
+
+
 @dataclass(frozen=True)
 class Topic:
     """A line of `report.sections.SECTIONS`, or the section that an installed package adds."""
@@ -32,6 +50,8 @@ class Topic:
     """The key of its results in the JSON."""
     results: Callable[[JudgedStudy], object] | None = None
     """Plain values and numpy arrays, or None."""
+    part: Part = Part.DETAILS
+    """Where its sections stand on the page."""
 
 
 class OwnResults(TypedDict):

@@ -1,28 +1,25 @@
-"""A stored study with its analysis, made for notebooks: the verdict, tables, figures and the page.
+"""A stored study with its analysis, made for notebooks: the first screen of its page, tables, figures and the page.
 
     result = Result("sqlite:///robustness.db", "quickstart")
+    result                                                       # shows the first screen
     result.verdict, result.trials, result.epochs, result.results
-    result.plot("profiles"), result.report("page.html")
+    result.figures, result.plot("profiles"), result.report("page.html")
 
 The store is read once, when something is first asked for, and never changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from report.analysis import Analysis, analyse
-from report.document import Picture
 from report.drawing.style import drawing
-from report.drawing.svg import to_svg
 from report.exports import results_table
-from report.page import write_report
-from report.sections import make_sections
+from report.page import notebook_html, pictures, write_report
 from report.sections.verdict import headline
 from robustness.errors import RobustnessError, unknown_name
 from robustness.store import StudyStore, open_store
@@ -33,13 +30,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-FRONT_PICTURE = "profiles"
-"""The section whose picture a notebook shows, if the study has it."""
-
 
 @dataclass(frozen=True)
 class Result:
-    """A study in a store; in a notebook it shows its verdict and a picture."""
+    """A study in a store; a notebook shows the first screen of its page."""
 
     store: str | None
     """The URL of the store; None is ROBUSTNESS_STORE or `sqlite:///robustness.db`."""
@@ -82,19 +76,28 @@ class Result:
         with open_store(self.store, create=False) as store:
             return analyse(store.study(self.study))
 
-    def plot(self, name: str = FRONT_PICTURE) -> Figure:
-        """Return a figure of the report by its name, or by its section's; raises RobustnessError for another name."""
-        known: set[str] = set()
-        for picture, section in self._pictures():
-            if name in (picture.name, section):
+    @property
+    def figures(self) -> dict[str, str]:
+        """The title of each figure that `plot` draws, by its name."""
+        return {picture.name: picture.title for picture, _ in pictures(self.analysis)}
+
+    def plot(self, name: str | None = None) -> Figure:
+        """Return a figure of the report by its name, or the first one of a section by that section's name.
+
+        None is the first figure: that of the verdict, where arms are compared. Raises RobustnessError for an unknown
+        name, with all that there are.
+        """
+        known = list(pictures(self.analysis))
+        if not known:
+            raise RobustnessError(f"study {self.study!r} has no figures yet: no pair of trials has ended")
+        for picture, section in known:
+            if name in (None, picture.name, section):
                 with drawing():
                     figure = picture.draw()
                 figure.set_facecolor("white")
                 return figure
-            known |= {picture.name, section}
-        if not known:
-            raise RobustnessError(f"study {self.study!r} has no figures yet: no pair of trials has ended")
-        raise RobustnessError(unknown_name("figure", name, known))
+        names = {each for picture, section in known for each in (section, picture.name)}
+        raise RobustnessError(unknown_name("figure", name, names))
 
     def report(self, path: Path | str, force: bool = False) -> Path:
         """Write the page of the report; `force` replaces a file that robustness did not write."""
@@ -104,21 +107,5 @@ class Result:
         return f"Result({shown(read_url(self.store))!r}, {self.study!r})"
 
     def _repr_html_(self) -> str:
-        """The summary that a notebook shows: name, verdict and one picture; every text is escaped."""
-        lines = "".join(f"<p>{escape(line)}</p>" for line in self.verdict.splitlines())
-        return f"<div><h3>{escape(self.study)}</h3>{lines}{self._front_picture()}</div>"
-
-    def _front_picture(self) -> str:
-        pictures = list(self._pictures())
-        chosen = next((each for each in pictures if each[1] == FRONT_PICTURE), pictures[0] if pictures else None)
-        if chosen is None:
-            return ""
-        picture = chosen[0]
-        with drawing():
-            drawn = to_svg(picture.draw(), picture.name, picture.title, picture.description)
-        return f'<div style="max-width: 520px">{drawn}</div>'
-
-    def _pictures(self) -> Iterator[tuple[Picture, str]]:
-        """Every picture of the report with the name of its section."""
-        for section in make_sections(self.analysis):
-            yield from ((picture, section.name) for picture in section.pictures)
+        """The first screen of the page, with its style; every text of the study is escaped."""
+        return notebook_html(self.analysis)

@@ -149,7 +149,7 @@ def test_no_interval_or_test_of_a_fixed_sample_remains(store: Store, replicates:
     assert results["budget"]["arms"]["mfvi"]["low"] is None
     page = write_report(analysis, tmp_path / "page.html").read_text()
     assert "A watched sweep has no bands" in page
-    assert "surely ahead" not in page
+    assert "with 95 % confidence" not in page
     assert "Holm" not in page
 
 

@@ -26,14 +26,33 @@ PATIENCE = 90.0
 class Browser:
     """One window; every method gives plain Python values."""
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver: Any, javascript: bool = True) -> None:
         self.driver = driver
+        self.javascript = javascript
 
-    def open(self, page: Path) -> None:
-        """Open a file and wait until it has been laid out."""
+    def open(self, page: Path, fragment: str = "") -> None:
+        """Open a file afresh and wait until it has been laid out, and until the script of a report has drawn."""
         self.drain()
-        self.driver.get(page.resolve().as_uri())
+        if fragment:
+            # Another fragment alone would not load the page again.
+            self.driver.get("about:blank")
+        self.driver.get(page.resolve().as_uri() + fragment)
         self.wait(lambda: self.run("return document.readyState") == "complete")
+        if self.javascript:
+            self.wait(lambda: self.run("return !document.getElementById('data') || 'ready' in document.body.dataset"))
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait until the next frames have been drawn."""
+        self.driver.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))"
+        )
+
+    def point(self, kind: str, x: float, y: float, buttons: int = 0) -> None:
+        """Move or press the mouse at a place of the window: `mouseMoved`, `mousePressed`, `mouseReleased`."""
+        button = "left" if kind != "mouseMoved" or buttons else "none"
+        event = {"type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1}
+        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", event)
 
     def run(self, script: str, *arguments: Any) -> Any:
         """What a JavaScript function body returns."""
@@ -72,7 +91,7 @@ class Browser:
         return console, sent
 
     def violations(self) -> list[str]:
-        """What axe-core finds at fault, serious or worse: the rule and the first element of each."""
+        """What axe-core finds at fault: the rule and the first element of each."""
         self.run(AXE.read_text(encoding="utf-8"))
         found = self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1];"
@@ -82,7 +101,6 @@ class Browser:
         return [
             f"{each['id']} x {len(each['nodes'])}: {each['nodes'][0]['html'][:200] if each['nodes'] else ''}"
             for each in found
-            if each["impact"] in {"serious", "critical"}
         ]
 
 
@@ -116,6 +134,6 @@ def pages(downloads: Path, *, javascript: bool = True) -> Iterator[Browser]:
     try:
         opened.set_page_load_timeout(PATIENCE)
         opened.set_script_timeout(PATIENCE)
-        yield Browser(opened)
+        yield Browser(opened, javascript)
     finally:
         opened.quit()

@@ -22,7 +22,7 @@ def final_sentences(finals: FinalFigures) -> list[str]:
     known = {arm: mean for arm, each in arms.items() if (mean := each["auc"][0]["mean"]) is not None}
     where = f"On {finals['pictures']} test pictures of {plural(finals['patients'], 'patient')}"
     if not known:
-        return [f"{where} no AUC can be told: it takes pictures of every class."]
+        return [f"{where} no AUC can be computed, which takes pictures of every class."]
     ranked = sorted(known, key=lambda arm: -known[arm])
     aucs = f"{where}, the final models reach these AUCs: {', '.join(_auc(arm, arms[arm]) for arm in ranked)}"
     main = _main_pair(finals["comparisons"], finals["planned"] or ranked[:2])
@@ -52,7 +52,7 @@ def _compared(entry: FinalComparison, finals: FinalFigures, corrected: bool) -> 
     difference = f"a difference of {abs(apart):.3f}{_repeated(arms, (higher, lower))}"
     scope = _scope(finals, (higher, lower))
     if entry["low"] is None or entry["high"] is None:
-        return f"{aucs}: {difference}, of which too little is known for an interval{scope}."
+        return f"{aucs}: {difference}, with too few models or patients for an interval{scope}."
     _, low, high = made_positive(apart, entry["low"], entry["high"])
     holm = " after Holm's correction" if corrected else ""
     test = f"({interval_words(low, high, '{:.3f}'.format)}, {p_words(entry['p_adjusted'])}{holm})"

@@ -1,4 +1,4 @@
-"""Where the difference of two arms hangs: by hyperparameter and level, and what it would be in another space."""
+"""What the difference of two arms depends on: by hyperparameter and level, and what it would be in another space."""
 
 from report.sections.interactions.differences import results
 from report.sections.interactions.entries import InteractionsResult

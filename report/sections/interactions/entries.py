@@ -53,7 +53,7 @@ class OtherSpace(TypedDict):
 
 
 class InteractionsResult(TypedDict):
-    """Where the difference of two arms hangs."""
+    """What the difference of two arms depends on."""
 
     arms: list[str]
     outcome: JudgedOutcome | None

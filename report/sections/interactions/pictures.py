@@ -27,19 +27,19 @@ MOST_VALUES = 12
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
-    """One section for each comparison that hangs on a hyperparameter, and the first in any case."""
+    """One section for each comparison that depends on a hyperparameter, and the first in any case."""
     for place, entry in enumerate(analysis.results["interactions"]):
-        hangs = [name for name, each in entry["hyperparameters"].items() if _significant(each)]
-        if place and not hangs:
+        deciding = [name for name, each in entry["hyperparameters"].items() if _significant(each)]
+        if place and not deciding:
             continue
-        yield _section(analysis, entry, hangs, place)
+        yield _section(analysis, entry, deciding, place)
 
 
 def _significant(entry: Interaction) -> bool:
     return entry["p_adjusted"] is not None and entry["p_adjusted"] < SIGNIFICANT
 
 
-def _section(analysis: Analysis, entry: InteractionsResult, hangs: list[str], place: int) -> Section:
+def _section(analysis: Analysis, entry: InteractionsResult, deciding: list[str], place: int) -> Section:
     first, second = (text(arm, 40) for arm in entry["arms"])
     scale, unit, write = (1.0, "", signed_to(3)) if entry["outcome"] is None else (100.0, " points", signed_to(0))
     rows = []
@@ -49,7 +49,7 @@ def _section(analysis: Analysis, entry: InteractionsResult, hangs: list[str], pl
             cell = bracketed(ends[0], ends[1], ends[2], write) + unit
             test = p_number(each["p_adjusted"])
             rows.append((text(name, 40), str(level["value"]), str(level["configurations"]), cell, test))
-    strongest = sorted(hangs, key=lambda name: -(entry["hyperparameters"][name]["explained"] or 0.0))
+    strongest = sorted(deciding, key=lambda name: -(entry["hyperparameters"][name]["explained"] or 0.0))
     drawn = strongest[:2] or list(entry["hyperparameters"])[:1]
     pictures = [
         Picture(
@@ -62,7 +62,7 @@ def _section(analysis: Analysis, entry: InteractionsResult, hangs: list[str], pl
         for number, name in enumerate(drawn)
     ]
     other = entry["other_space"]
-    if other is not None and other["hyperparameter"] in hangs:
+    if other is not None and other["hyperparameter"] in deciding:
         pictures.append(
             Picture(
                 f"space-{place}",
@@ -75,28 +75,28 @@ def _section(analysis: Analysis, entry: InteractionsResult, hangs: list[str], pl
     columns = ("Hyperparameter", "Value", "Configurations", f"{first} minus {second}", "p of the interaction")
     return Section(
         f"interactions-{place}",
-        f"Where {first} minus {second} hangs",
-        _reading(entry, hangs),
+        f"Where {first} and {second} differ",
+        _reading(entry, deciding),
         tuple(pictures),
         Numbers(columns, tuple(rows)),
         tuple(_notes(analysis, entry)),
     )
 
 
-def _reading(entry: InteractionsResult, hangs: list[str]) -> str:
+def _reading(entry: InteractionsResult, deciding: list[str]) -> str:
     what = "mean score" if entry["outcome"] is None else f"share that {OUTCOME_WORDS[entry['outcome']]}"
     if entry["why_not"] is not None:
         return f"Whether the difference depends on a hyperparameter is unknown: {entry['why_not']}."
-    if not hangs:
+    if not deciding:
         return f"The difference in the {what} does not detectably depend on any hyperparameter."
     listed = ", ".join(
         f"{text(name, 40)} ({exact_percent(max(0.0, entry['hyperparameters'][name]['explained'] or 0.0))} of its "
         "variance)"
-        for name in hangs
+        for name in deciding
     )
     reading = f"The difference in the {what} depends on {listed}."
     other = entry["other_space"]
-    if other is not None and other["hyperparameter"] in hangs and abs(other["within"] - other["without"]) >= WIDE:
+    if other is not None and other["hyperparameter"] in deciding and abs(other["within"] - other["without"]) >= WIDE:
         whole, low, high = (
             rounded(100 * value)
             for value in (
@@ -106,8 +106,8 @@ def _reading(entry: InteractionsResult, hangs: list[str]) -> str:
             )
         )
         reading += (
-            f" {whole} points is mainly the share of {_group(other)} ({exact_percent(other['drawn'])} here): from "
-            f"{low} to {high} points as that share goes from 0 to 1."
+            f" The {whole} points depend mainly on the share of configurations with {_group(other)}, "
+            f"{exact_percent(other['drawn'])} here: {low} points without them, {high} with them alone."
         )
     return reading
 

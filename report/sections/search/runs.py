@@ -205,7 +205,7 @@ def _collect(options: Options, searched: dict[str, SearchedOption]) -> None:
 def _sentences(arms: Mapping[str, SearchedArm], measure: str, searches: int, goal: Goal) -> list[str]:
     best = {arm: entry["winner"] for arm, entry in arms.items() if entry["winner"] is not None}
     if not best:
-        return ["No run of the search has finished yet, so there is nothing to say."]
+        return ["No run of the search has finished yet."]
     ranked = sorted(best, key=lambda arm: -goal.oriented(best[arm]["score"]))
     if searches > 1:
         scores = {
@@ -238,6 +238,6 @@ def _cautions(arms: Mapping[str, SearchedArm], measure: str) -> list[str]:
     if any(each["winner"] is not None for each in arms.values()):
         cautions.append(
             f"A search's best {metric_words(measure)} is the best of several, at its best epoch, on the data that "
-            "chose it: it flatters."
+            "selected it, so it is optimistically biased."
         )
     return cautions

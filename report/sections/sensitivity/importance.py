@@ -122,7 +122,9 @@ def importance_sections(analysis: Analysis) -> Iterator[Section]:
         if any(name in own for own in arms.values())
     )
     numbers = Numbers(("Hyperparameter", *(text(arm, 40) for arm in arms)), rows) if rows else None
-    yield Section("importance", "What decides", _reading(arms, results), tuple(pictures), numbers, _notes(arms))
+    yield Section(
+        "importance", "Which hyperparameters matter", _reading(arms, results), tuple(pictures), numbers, _notes(arms)
+    )
 
 
 def _reading(arms: Mapping[str, Importance], results: Mapping[str, ArmImportance]) -> str:

@@ -56,7 +56,7 @@ def _rates(analysis: Analysis) -> Iterator[Section]:
     columns = ("Value", *(f"{text(arm, 40)}: {words}" for arm in analysis.arms.names))
     yield Section(
         "sensitivity",
-        "Which values it hangs on",
+        "Which values matter",
         _reading(analysis),
         tuple(pictures),
         Numbers(columns, tuple(rows)),
@@ -93,7 +93,7 @@ def _sensible(analysis: Analysis) -> tuple[str, ...]:
             notes.append(
                 f"Within its own sensible range (without {removed}) {text(arm, 60)} learned nothing in "
                 f"{share_cell(entry['learned_nothing'])} and was good in {share_cell(entry['good'])}; the range is "
-                "chosen by the same trials, so this flatters the arm."
+                "chosen by the same trials, so this is optimistically biased."
             )
     return tuple(notes)
 

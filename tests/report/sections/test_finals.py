@@ -186,12 +186,12 @@ def not_numbers(arm: str, replicate: int) -> dict[str, NDArray[Any]]:
 @pytest.mark.parametrize(
     ("predictions", "said"),
     [
-        (one_class, "no AUC can be told"),
-        (one_patient, "too little is known for an interval"),
+        (one_class, "no AUC can be computed"),
+        (one_patient, "too few models or patients for an interval"),
         (other_pictures, "predicted other pictures than the rest: "),
         (not_yet, "No final model of radial has been tested yet"),
-        (no_pictures, "no AUC can be told"),
-        (not_numbers, "no AUC can be told"),
+        (no_pictures, "no AUC can be computed"),
+        (not_numbers, "no AUC can be computed"),
     ],
 )
 def test_an_awkward_test_set_gives_a_page_that_says_so(

@@ -11,7 +11,7 @@ from support.results import present
 from support.searches import fill_search, made_search, rising
 
 from report.analysis import analyse
-from report.page import draw_sections, render
+from report.page import draw_parts, render
 from report.sections.configurations import configuration_table
 from robustness.execution.inline import InlineExecutor
 from robustness.optimize.final_models import train_finals, winners
@@ -81,7 +81,7 @@ def test_an_unfinished_search_with_every_ending_gives_a_page(store: Store) -> No
 
 def test_a_search_of_which_nothing_has_run_gives_a_page(store: Store) -> None:
     analysis = analyse(fill_search(store, made_search(), runs={}))
-    assert analysis.results["verdict"] == ["No run of the search has finished yet, so there is nothing to say."]
+    assert analysis.results["verdict"] == ["No run of the search has finished yet."]
     page = render(analysis)
     for name in ("history", "slices", "winning", "finals", "thumbnails"):
         assert f'id="{name}"' not in page
@@ -98,8 +98,8 @@ def test_an_own_trainable_shows_history_and_slices_alone(store: Store) -> None:
     rate = found["space"]["learning_rate"]
     assert "log" in rate
     assert rate["log"] is True
-    names = [section["name"] for section in draw_sections(analysis)]
-    assert names[:3] == ["winning", "history", "slices"]
+    names = [section["name"] for part in draw_parts(analysis) for section in part["sections"]]
+    assert [name for name in names if name in {"winning", "history", "slices"}] == ["winning", "history", "slices"]
     assert not {"finals", "referral", "calibration", "thumbnails", "outcomes"} & set(names)
     page = render(analysis)
     assert "robustness optimize branin" in page
@@ -138,7 +138,7 @@ def test_spaces_with_branches_and_arms_with_spaces_of_their_own_are_sliced(store
         "initial_rho": {"low": -8, "high": -1, "log": False},
     }
     assert arms["radial"]["space"] == {"variational_samples": {"choices": [1, 2, 4]}}
-    sections = {section["name"]: section for section in draw_sections(analysis)}
+    sections = {section["name"]: section for part in draw_parts(analysis) for section in part["sections"]}
     titles = [picture["title"] for picture in sections["slices"]["pictures"]]
     assert titles == ["By optimizer", "By learning_rate", "By initial_rho", "By variational_samples"]
 

@@ -1,0 +1,136 @@
+"""The Explore section as it stands before any script runs: fractions, sliders at the study's own thresholds, words."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypedDict
+
+from report.judging import own_scores
+from report.records.estimates import Fraction, JudgedOutcome
+from report.words import share_cell, text
+from robustness.errors import plural
+
+if TYPE_CHECKING:
+    from report.analysis import Analysis
+
+WATCHED = (
+    "This sweep was watched while it ran, so intervals and p-values for a fixed number of configurations do not apply "
+    "and none is shown here; the verdict has those that do."
+)
+
+
+class Bar(TypedDict):
+    """A fraction: its text, and the width of its bar in per cent."""
+
+    text: str
+    width: str
+
+
+class ArmRow(TypedDict):
+    """An arm in the table of fractions."""
+
+    arm: str
+    place: int
+    learned_nothing: Bar
+    good: Bar
+
+
+class ThresholdSlider(TypedDict):
+    """The slider of one threshold."""
+
+    outcome: str
+    label: str
+    value: str
+    shown: str
+
+
+class ExploreSection(TypedDict):
+    """The values of `templates/explore.html`."""
+
+    reading: str
+    epoch: str
+    intervals: bool
+    low: str
+    high: str
+    controls: list[ThresholdSlider]
+    rows: list[ArmRow]
+    compared: bool
+    heads: list[str]
+    note: str
+
+
+def explore_section(analysis: Analysis) -> ExploreSection:
+    """The section of a study that `explore_data` has data of."""
+    frames, intervals = analysis.frames, analysis.study.sample.watch is None
+    controls, low, high = _sliders(analysis)
+    trials = plural(int(analysis.trials["counted"].sum()), "trial")
+    configurations = plural(int(analysis.trials["configuration"].nunique()), "configuration")
+    ask = "Restrict the space or move a threshold" if controls else "Restrict the space"
+    several = len(frames.compared) > 1
+    tests = ["p", *([frames.corrected] if several else [])] if intervals else []
+    return {
+        "reading": f"{trials} with a result, of {configurations}. {ask}, and the numbers below are computed again.",
+        "epoch": analysis.epoch,
+        "intervals": intervals,
+        "low": f"{low:.2f}",
+        "high": f"{max(high, low + 0.01):.2f}",
+        "controls": controls,
+        "rows": _rows(analysis) if frames.has_thresholds else [],
+        "compared": bool(frames.compared),
+        "heads": ["Arms", "Difference in", "Estimate", *tests],
+        "note": _note(analysis) if intervals else WATCHED,
+    }
+
+
+def _sliders(analysis: Analysis) -> tuple[list[ThresholdSlider], float, float]:
+    """The sliders and the ends of their scale; none without thresholds or without a score."""
+    scores = own_scores(analysis.pairs, analysis.epoch).dropna()
+    if not analysis.frames.has_thresholds or scores.empty:
+        return [], 0.0, 1.0
+    levels: dict[JudgedOutcome, float] = {"learned_nothing": analysis.nothing, "good": analysis.good}
+    worse, good = ("above", "at most") if analysis.goal.minimizes else ("below", "at least")
+    sign = "at most" if analysis.judge.inclusive else worse
+    if analysis.judge.cells:
+        sign += " (the lowest threshold; the others move with it)"
+    labels: dict[JudgedOutcome, str] = {"learned_nothing": f"Learned nothing: {sign}", "good": f"Good: {good}"}
+    sliders: list[ThresholdSlider] = [
+        {"outcome": outcome, "label": label, "value": repr(levels[outcome]), "shown": f"{levels[outcome]:.3f}"}
+        for outcome, label in labels.items()
+    ]
+    known = [*scores, *levels.values()]
+    return sliders, math.floor(100 * min(known)) / 100, math.ceil(100 * max(known)) / 100
+
+
+def _rows(analysis: Analysis) -> list[ArmRow]:
+    return [
+        {
+            "arm": text(arm, 60),
+            "place": place,
+            "learned_nothing": _bar(entries["learned_nothing"]),
+            "good": _bar(entries["good"]),
+        }
+        for place, (arm, entries) in enumerate(analysis.outcomes(analysis.epoch).items())
+    ]
+
+
+def _bar(entry: Fraction) -> Bar:
+    width = "0" if entry["fraction"] is None else f"{100 * entry['fraction']:.4g}"
+    return {"text": share_cell(entry), "width": width}
+
+
+def _note(analysis: Analysis) -> str:
+    """Which methods the script uses, and what it leaves to the rest of the page."""
+    frames = analysis.frames
+    fractions = "Wilson’s intervals of fractions"
+    if not frames.paired:
+        methods = "Newcombe’s of their differences, Welch’s of mean scores"
+    elif len(frames.tasks) > 1:
+        methods = "Tango’s interval with the Mantel-Haenszel test over tasks, Student’s widened for skewness of means"
+    else:
+        methods = "Tango’s interval and score test of paired differences, Student’s widened for skewness of means"
+    known = f"{fractions}, {methods}" if frames.has_thresholds else methods[:1].upper() + methods[1:]
+    return (
+        f"The same methods as in the rest of the page: {known}. Bands of profiles, exact tests and every other section "
+        "are computed for all configurations only. A restriction chosen after seeing the results needs a new study to "
+        "confirm it."
+    )

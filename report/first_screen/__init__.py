@@ -1,0 +1,8 @@
+"""The first screen of the page, which a notebook shows as well: one sentence, one figure, the arms, the warnings.
+
+- `lines`: every comparison with its interval and verdict
+- `sentence`: the verdict in one sentence
+- `arm_table`: the fractions and scores of each arm
+- `scale`: where a value lies on the axis of the figure
+- `screen`: all of it for the template `first_screen.html`
+"""

@@ -1,0 +1,58 @@
+// Elements and numbers as the page writes them. Text is only ever set as text.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function make(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+function draw(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const swatch = (arm) => make("span", { class: "swatch arm" + arm % 8, "aria-hidden": "true" });
+const percent = (share) => (Math.floor(1000 * share + 0.5 + 1e-9) / 10).toFixed(1) + "\u00a0%";
+const plural = (count, noun) => count.toLocaleString("en") + "\u00a0" + noun + (count === 1 ? "" : "s");
+const minus = (text) => text.replace("-", "\u2212");
+
+function signed(value, decimals) {
+  const scale = 10 ** decimals, whole = Math.sign(value) * Math.floor(Math.abs(value) * scale + 0.5 + 1e-9) / scale;
+  return (whole > 0 ? "+" : "") + minus((whole || 0).toFixed(decimals));
+}
+
+// A value of a hyperparameter in a few characters, as `report/words.number` writes it.
+function short(value) {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e-4 && size < 1e5) return minus(String(Number(value.toPrecision(4))));
+  const [digits, power] = value.toExponential(3).split("e");
+  return minus(String(Number(digits)) + "e" + Number(power));
+}
+
+function pNumber(p) {
+  if (p === null || p === undefined) return "\u2013";
+  if (p > 0.0495 && p < 0.0505) return p.toFixed(4);
+  if (p >= 0.995) return "1";
+  if (p >= 0.001) return String(Number(p.toPrecision(2)));
+  const [digits, power] = p.toExponential(1).split("e");
+  return digits + "e" + Number(power);
+}
+
+// `66.7 % (8 of 12) [39.1 % to 86.2 %]`, as `report/words.share_cell` writes it.
+function shareWords(entry) {
+  if (!entry.of) return "\u2013";
+  const { configurations: k, replicates: most } = entry;
+  const over = most === 1 ? entry.count + " of " + entry.of : k + " x " + (entry.of === k * most ? "" : "up to ") + most;
+  const ends = entry.low === null ? "" : " [" + percent(entry.low) + " to " + percent(entry.high) + "]";
+  return percent(entry.fraction) + " (" + over + ")" + ends;
+}

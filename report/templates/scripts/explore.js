@@ -1,0 +1,137 @@
+// One state, one computation: controls and views change the state, and all of them show what follows from it.
+
+function startExploring(study, table) {
+  const section = document.getElementById("explore"), find = (name) => section.querySelector(`[data-${name}]`);
+  const live = find("live"), kept = find("kept"), sliders = [...section.querySelectorAll("input[data-outcome]")];
+  const rest = Object.fromEntries(sliders.map((input) => [input.dataset.outcome, input.value]));
+  let state = newState(study), found = null, hovered = null, waiting = false, saving = null, wholeLabels = null;
+
+  const act = {
+    change: (alter) => { alter(state); refresh(); },
+    hover: (unit) => {
+      if (unit === hovered) return;
+      hovered = unit;
+      light();
+    },
+    select: (units, more) => {
+      if (more) for (const unit of units) state.selected.has(unit) ? state.selected.delete(unit) : state.selected.add(unit);
+      else state.selected = units;
+      light();
+      save();
+    },
+  };
+  const updateControls = makeControls(study, find("controls"), act.change);
+  const profiles = make("figure");
+  find("views").append(profiles);
+  const views = makeViews(study, find("views"), act), updateHeat = makeHeatMap(study, find("heat"), act);
+  const updateComparisons = makeComparisons(study, find("comparisons"), find("measure"), act), card = find("card");
+
+  function light() {
+    const units = keptUnits(study, found, state.selected);
+    views.highlight(new Set(units), hovered);
+    table?.select(state.selected);
+    showCard(study, found, state, hovered, card);
+    find("selected").textContent = state.selected.size ? selectionWords(study, units.length, state.selected.size) : "";
+    find("clear").hidden = !state.selected.size;
+  }
+
+  // The numbers at once, the pictures with the next frame.
+  function refresh() {
+    found = recompute(study, state);
+    const total = new Set(study.configuration).size, restricted = isRestricted(state);
+    kept.textContent = found.configurations.toLocaleString("en") + " of " + plural(total, "configuration");
+    const said = showFractions(study, found);
+    live.textContent = (restricted ? kept.textContent + ": " : "") + said.join(", ");
+    updateComparisons(found, state);
+    updateControls(state);
+    for (const input of sliders) {
+      const outcome = input.dataset.outcome, level = state.levels[outcome];
+      if (!isSet(level)) input.value = rest[outcome];
+      else if (Number(input.value) !== level) input.value = level;
+      document.getElementById("shown-" + outcome).textContent = (level ?? study.levels[outcome]).toFixed(3);
+    }
+    find("reset").disabled = !restricted && !Object.keys(state.levels).length;
+    markTheRest(restricted);
+    document.dispatchEvent(new CustomEvent("recomputed", { detail: found }));
+    save();
+    if (!waiting) requestAnimationFrame(redraw);
+    waiting = true;
+  }
+
+  function redraw() {
+    waiting = false;
+    showProfiles(study, found, state, profiles);
+    views.update(found, state);
+    updateHeat(found, state);
+    const { width } = study, restricted = isRestricted(state), current = found.kept;
+    table?.restrict(restricted ? (unit) => current.subarray(unit * width, (unit + 1) * width).some(Boolean) : null);
+    light();
+  }
+
+  // Everything that is not recomputed says so and steps back.
+  function markTheRest(restricted) {
+    document.body.classList.toggle("restricted", restricted);
+    if (!restricted && !wholeLabels) return;
+    wholeLabels = wholeLabels || [...document.querySelectorAll("main section")]
+      .filter((each) => !each.matches("#explore, #configurations") && !each.querySelector("section") && !section.contains(each))
+      .map((each) => {
+        const label = make("p", { class: "whole" }, "All configurations");
+        each.classList.add("unrestricted");
+        each.prepend(label);
+        return label;
+      });
+    for (const label of wholeLabels) label.hidden = !restricted;
+  }
+
+  function save() {
+    clearTimeout(saving);
+    saving = setTimeout(() => {
+      const address = addressOf(study, state);
+      if (address !== location.hash && (address || location.hash.startsWith("#explore?"))) history.replaceState(null, "", address || "#explore");
+    }, 300);
+  }
+
+  function restore() {
+    const asked = stateOf(study, location.hash);
+    if (!asked) return false;
+    state = asked;
+    refresh();
+    return true;
+  }
+
+  for (const input of sliders) {
+    input.addEventListener("input", () => act.change(() => {
+      // A slider at rest stands for the study's own threshold, also where that lies between two of its steps.
+      if (input.value === rest[input.dataset.outcome]) delete state.levels[input.dataset.outcome];
+      else state.levels[input.dataset.outcome] = Number(input.value);
+    }));
+  }
+  find("reset").addEventListener("click", () => act.change(() => {
+    state.only.clear();
+    state.tasks = null;
+    state.levels = {};
+  }));
+  find("clear").addEventListener("click", () => act.select(new Set(), false));
+  find("link").addEventListener("click", async () => {
+    const address = location.href.split("#")[0] + (addressOf(study, state) || "#explore"), place = find("address");
+    place.hidden = false;
+    place.value = address;
+    place.select();
+    try {
+      await navigator.clipboard.writeText(address);
+      find("copied").textContent = "Link copied.";
+    } catch {
+      find("copied").textContent = "Copy this link:";
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || (!state.selected.size && hovered === null)) return;
+    hovered = null;
+    act.select(new Set(), false);
+  });
+  window.addEventListener("hashchange", restore);
+  for (const each of section.querySelectorAll("[data-live-only]")) each.hidden = false;
+  table?.link(act);
+  if (restore()) section.scrollIntoView();
+  else refresh();
+}

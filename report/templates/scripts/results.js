@@ -1,0 +1,77 @@
+// The recomputed numbers: fractions, comparisons, and profiles as a picture.
+
+function showFractions(study, found) {
+  const said = [];
+  for (const cell of document.querySelectorAll("td[data-arm]")) {
+    const arm = Number(cell.dataset.arm), entry = found.arms[arm][cell.dataset.outcome];
+    cell.querySelector(".share").textContent = shareWords(entry);
+    cell.querySelector(".level").setAttribute("width", String(100 * (entry.fraction || 0)));
+    if (entry.of) said.push(study.arms[arm] + " " + cell.dataset.outcome.replace("_", " ") + " " + percent(entry.fraction));
+  }
+  return said;
+}
+
+// What differences can be shown of: the outcomes, then the mean score.
+function measures(study) {
+  const scores = { key: "score", words: "mean " + study.metric + (study.tasks.length > 1 ? ", in SDs of each task" : ""), decimals: 3 };
+  const outcomes = study.primary ? ["learned_nothing", "good"] : [];
+  outcomes.sort((a, b) => Number(b === study.primary) - Number(a === study.primary));
+  return [...outcomes.map((key) => ({ key, words: key.replace("_", " ") + ", in points", decimals: 1 })), scores];
+}
+
+// Of two arms every difference; of more, those of the chosen measure.
+function makeComparisons(study, table, place, act) {
+  if (!table) return () => {};
+  const known = measures(study), several = study.compared.length > 1;
+  const chosen = chooser("difference in", known.map((each) => each.words), (at) => act.change((state) => { state.measure = known[at].key; }));
+  if (several) place.append(chosen.label);
+  return (found, state) => {
+    chosen.select.value = known.findIndex((each) => each.key === state.measure);
+    const rows = known.filter((each) => !several || each.key === state.measure).flatMap((measure) => {
+      const scale = measure.key === "score" ? 1 : 100, write = (value) => signed(scale * value, measure.decimals);
+      const entries = measure.key === "score" ? found.scores : found.paired.filter((entry) => entry.outcome === measure.key);
+      return entries.map((entry) => {
+        const [value, low, high] = turned(measure.key === "score" ? entry.mean_difference : entry.difference, entry);
+        const words = value === null ? "\u2013" : write(value) + (low === null ? "" : " [" + write(low) + " to " + write(high) + "]");
+        return make("tr", {}, make("th", { scope: "row" }, study.arms[entry.arms[1]] + " \u2212 " + study.arms[entry.arms[0]]),
+          make("td", {}, measure.words), make("td", {}, words),
+          study.watched ? null : make("td", {}, pNumber(entry.p_value)),
+          study.watched || !several ? null : make("td", {}, pNumber(entry.p_adjusted)));
+      });
+    });
+    table.replaceChildren(...rows);
+  };
+}
+
+// A difference as the second arm minus the first, as everywhere on the page.
+function turned(value, entry) {
+  const negative = (number) => (number === null || number === undefined ? null : 0 - number);
+  return [negative(value), negative(entry.high), negative(entry.low)];
+}
+
+function showProfiles(study, found, state, box) {
+  const frame = chartFrame(400, 330), [low, high] = study.range;
+  const x = linearScale(low, high, frame.left, frame.right), y = linearScale(0, 100, frame.bottom, frame.top);
+  const svg = chart(frame, "Performance profiles of the configurations kept");
+  drawAxes(svg, frame, x, y, "threshold of " + study.metric, "% of configurations " + (study.sign < 0 ? "below" : "above"));
+  for (const outcome of Object.keys(study.levels)) {
+    const level = state.levels[outcome] ?? study.levels[outcome];
+    if (level >= low && level <= high) svg.append(draw("path", { class: "threshold", d: `M${x(level)} ${frame.top}V${frame.bottom}` }));
+  }
+  const step = (high - low) / (study.grid - 1) / 2;
+  found.profiles.forEach((entry, arm) => {
+    if (!entry) return;
+    let line = `M${x(low)} ${y(100 * entry.fraction[0])}`;
+    entry.fraction.forEach((share, at) => {
+      const end = x(Math.min(high, Math.max(low, found.grid[at] + step))).toFixed(1);
+      if (at > 0 && share !== entry.fraction[at - 1]) line += `V${y(100 * share).toFixed(1)}`;
+      if (share !== entry.fraction[at + 1]) line += `H${end}`;
+    });
+    svg.append(draw("path", { class: "line arm" + arm % 8, d: line, "stroke-dasharray": arm >= 8 ? "5 3" : null }));
+  });
+  const areas = found.profiles.map((entry, arm) => entry && make("li", {}, swatch(arm),
+    study.arms[arm] + " " + entry.area.toFixed(3) +
+    (entry.area_low === null ? "" : " [" + entry.area_low.toFixed(3) + " to " + entry.area_high.toFixed(3) + "]")));
+  box.replaceChildren(make("figcaption", {}, study.sign < 0 ? "Below every threshold" : "Above every threshold"), svg,
+    make("p", { class: "key" }, "Area under each line:"), make("ul", { class: "key" }, ...areas.filter(Boolean)));
+}

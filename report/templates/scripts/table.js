@@ -1,0 +1,128 @@
+// The table of configurations: sorted by a click, filtered by words, a hundred rows at a time, and linked to the pictures.
+
+const PAGE = 100;
+const MOST_PRINTED = 1000;
+
+async function startTable(packedRows) {
+  const table = document.getElementById("table");
+  if (!table) return null;
+  const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
+  const names = heads.map((head) => head.textContent.trim().toLowerCase());
+  let texts = [...body.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
+  if (packedRows) {
+    const columns = await unpackedRows(packedRows);
+    texts = columns[0].map((_, place) => columns.map((column) => column[place]));
+  }
+  const rows = texts.map((cells, place) => ({ place, cells, low: null }));
+  const filter = document.getElementById("filter"), shown = document.querySelector("[data-shown]");
+  const previous = document.querySelector("[data-previous]"), next = document.querySelector("[data-next]");
+  let column = -1, direction = 1, page = 0, keeps = null, act = null, selected = new Set(), drawn = [];
+
+  function fits(entry, word) {
+    entry.low = entry.low || entry.cells.map((cell) => cell.toLowerCase());
+    const end = word.indexOf("="), place = end > 0 ? names.indexOf(word.slice(0, end)) : -1;
+    if (place >= 0) return entry.low[place] === word.slice(end + 1);
+    return entry.low.some((cell) => cell.includes(word));
+  }
+
+  function before(a, b) {
+    const x = a.cells[column], y = b.cells[column];
+    const noX = x === "–" || x === "", noY = y === "–" || y === "";
+    if (noX || noY) return noX === noY ? a.place - b.place : noX ? 1 : -1;
+    const p = Number(x.replace("−", "-")), q = Number(y.replace("−", "-"));
+    const order = Number.isNaN(p) || Number.isNaN(q) ? (x < y ? -1 : x > y ? 1 : 0) : p - q;
+    return direction * order || a.place - b.place;
+  }
+
+  function rowOf(entry) {
+    const cells = entry.cells.map((text, place) => {
+      if (place > 0) return make("td", {}, text);
+      // One row is in the order of the Tab key; arrow keys reach the others.
+      return make("th", { scope: "row" }, act ? make("button", { type: "button", tabindex: -1 }, text) : text);
+    });
+    return make("tr", { "data-unit": act ? entry.place : null }, ...cells);
+  }
+
+  function mark() {
+    for (const row of drawn) {
+      const chosen = act !== null && selected.has(Number(row.dataset.unit));
+      row.classList.toggle("selected", chosen);
+      row.querySelector("th button")?.setAttribute("aria-pressed", String(chosen));
+    }
+  }
+
+  function show() {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const among = keeps ? rows.filter((entry) => keeps(entry.place)) : rows;
+    const found = among.filter((entry) => words.every((word) => fits(entry, word)));
+    if (column >= 0) found.sort(before);
+    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    page = Math.min(page, pages - 1);
+    const part = found.slice(page * PAGE, (page + 1) * PAGE);
+    drawn = part.map(rowOf);
+    body.replaceChildren(...drawn);
+    drawn[0]?.querySelector("th button")?.setAttribute("tabindex", "0");
+    mark();
+    const range = part.length ? (page * PAGE + 1) + " to " + (page * PAGE + part.length) + " of " : "none of ";
+    const narrowed = words.length || keeps;
+    shown.textContent = range + found.length + (narrowed ? " that fit, " + rows.length + " in all" : "");
+    previous.disabled = page === 0;
+    next.disabled = page >= pages - 1;
+  }
+
+  heads.forEach((head, place) => {
+    const button = make("button", { type: "button" }, head.textContent);
+    head.replaceChildren(button);
+    head.setAttribute("aria-sort", "none");
+    button.addEventListener("click", () => {
+      direction = column === place ? -direction : 1;
+      column = place;
+      page = 0;
+      heads.forEach((other) => other.setAttribute("aria-sort", "none"));
+      head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+      show();
+    });
+  });
+  filter.addEventListener("input", () => { page = 0; show(); });
+  previous.addEventListener("click", () => { page -= 1; show(); });
+  next.addEventListener("click", () => { page += 1; show(); });
+  window.addEventListener("beforeprint", () => {
+    for (const each of document.querySelectorAll("details")) each.open = true;
+    body.replaceChildren(...rows.slice(0, MOST_PRINTED).map(rowOf));
+  });
+  window.addEventListener("afterprint", show);
+  document.querySelectorAll("[data-tools], [data-pages]").forEach((each) => { each.hidden = false; });
+
+  function link(actions) {
+    act = actions;
+    const unitOf = (event) => event.target.closest("tr[data-unit]");
+    body.addEventListener("click", (event) => {
+      const row = unitOf(event);
+      if (row) act.select(new Set([Number(row.dataset.unit)]), event.shiftKey || event.ctrlKey || event.metaKey);
+    });
+    body.addEventListener("pointerover", (event) => {
+      const row = unitOf(event);
+      if (row) act.hover(Number(row.dataset.unit));
+    });
+    body.addEventListener("pointerleave", () => act.hover(null));
+    body.addEventListener("focusin", (event) => {
+      const row = unitOf(event);
+      if (row) act.hover(Number(row.dataset.unit));
+    });
+    body.addEventListener("keydown", (event) => {
+      const row = unitOf(event), other = event.key === "ArrowDown" ? row?.nextElementSibling : row?.previousElementSibling;
+      if (!["ArrowDown", "ArrowUp"].includes(event.key) || !other) return;
+      row.querySelector("button").tabIndex = -1;
+      other.querySelector("button").tabIndex = 0;
+      other.querySelector("button").focus();
+      event.preventDefault();
+    });
+    show();
+  }
+  show();
+  return {
+    link,
+    restrict: (keep) => { keeps = keep; page = 0; show(); },
+    select: (units) => { selected = units; mark(); },
+  };
+}

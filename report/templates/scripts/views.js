@@ -1,0 +1,183 @@
+// The linked views: pairs of scores, scores along a hyperparameter, parallel coordinates.
+
+const MOST_LINES = 400;
+const MOST_ROWS = 12;
+
+function makeViews(study, box, act) {
+  const views = [];
+  if (study.paired && study.width > 1) views.push(pairsView(study, box, act));
+  if (study.axes.length) views.push(axisView(study, box, act));
+  if (study.axes.length) views.push(parallelView(study, box, act));
+  return {
+    update: (found, state) => { for (const view of views) view.update(found, state); },
+    highlight: (selected, hovered) => { for (const view of views) view.highlight(selected, hovered); },
+  };
+}
+
+const counts = (study, at) => (study.flags[at] & COUNTED) > 0;
+const within = (value, [low, high]) => Math.min(high, Math.max(low, value));
+
+function addDots(svg, points) {
+  const many = points.length > 3000 ? " many" : "";
+  svg.append(draw("path", { class: "dots left-out" + many, d: dots(points.filter((p) => !p.kept).map((p) => [p.x, p.y])) }));
+  for (const arm of new Set(points.map((point) => point.arm))) {
+    const own = points.filter((point) => point.kept && point.arm === arm).map((point) => [point.x, point.y]);
+    svg.append(draw("path", { class: "dots kept arm" + arm % 8 + many, d: dots(own) }));
+  }
+}
+
+function drawLevels(study, state, svg, frame, scale, along) {
+  for (const outcome of Object.keys(study.levels)) {
+    const level = state.levels[outcome] ?? study.levels[outcome], at = scale(level);
+    const [low, high] = along === "x" ? [frame.left, frame.right] : [frame.top, frame.bottom];
+    if (at < low || at > high) continue;
+    const line = along === "x" ? `M${at} ${frame.top}V${frame.bottom}` : `M${frame.left} ${at}H${frame.right}`;
+    svg.append(draw("path", { class: "threshold", d: line }));
+  }
+}
+
+function pairsView(study, box, act) {
+  const figure = make("figure", {}), first = chooser("across", study.arms, (arm) => choose(arm, 0));
+  const second = chooser("up", study.arms, (arm) => choose(arm, 1)), range = scoreRange(study);
+  figure.append(make("figcaption", {}, "Pairs"), make("div", { class: "choices" }, first.label, second.label));
+  const plot = makePlot(figure, "Pairs", act);
+  figure.append(make("p", { class: "key" }, "Each point is one configuration, in the colour of the arm that scores better."));
+  box.append(figure);
+  const choose = (arm, side) => act.change((state) => {
+    const pair = [...state.pair];
+    if (pair[1 - side] === arm) pair[1 - side] = pair[side];
+    pair[side] = arm;
+    state.pair = pair;
+  });
+  return {
+    highlight: plot.highlight,
+    update: (found, state) => {
+      const [a, b] = state.pair, frame = chartFrame(400, 330);
+      [first.select.value, second.select.value] = [a, b];
+      const x = linearScale(...range, frame.left, frame.right), y = linearScale(...range, frame.bottom, frame.top);
+      const svg = chart(frame, "", { role: null, "aria-hidden": "true" });
+      drawAxes(svg, frame, x, y, study.metric + ", " + study.arms[a], study.arms[b]);
+      drawLevels(study, state, svg, frame, x, "x");
+      drawLevels(study, state, svg, frame, y, "y");
+      svg.append(draw("path", { class: "edge", d: `M${x(range[0])} ${y(range[0])}L${x(range[1])} ${y(range[1])}` }));
+      const points = [];
+      for (let unit = 0; unit < study.units; unit++) {
+        const p = unit * study.width + a, q = unit * study.width + b;
+        if (!counts(study, p) || !counts(study, q)) continue;
+        const own = study.filled[p], other = study.filled[q];
+        points.push({
+          unit, arm: study.sign * own >= study.sign * other ? a : b, kept: found.kept[p] > 0 && found.kept[q] > 0,
+          x: x(within(own, range)), y: y(within(other, range)),
+        });
+      }
+      addDots(svg, points);
+      plot.show({ svg, frame, points }, `Scores of ${study.arms[b]} against ${study.arms[a]}`);
+    },
+  };
+}
+
+function axisView(study, box, act) {
+  const figure = make("figure", {}), names = study.axes.map((entry) => entry.label), range = scoreRange(study);
+  const by = chooser("along", names, (axis) => act.change((state) => { state.by = axis; }));
+  figure.append(make("figcaption", {}, "Score along a hyperparameter"), make("div", { class: "choices" }, by.label));
+  const plot = makePlot(figure, "Score along a hyperparameter", act);
+  figure.append(make("ul", { class: "key" }, ...study.arms.map((name, arm) => make("li", {}, swatch(arm), name))));
+  box.append(figure);
+  return {
+    highlight: plot.highlight,
+    update: (found, state) => {
+      const entry = study.axes[state.by], frame = chartFrame(400, 330), ranged = entry.stops.length > 0;
+      by.select.value = state.by;
+      const x = axisScale(study, state.by, frame.left, frame.right), y = linearScale(...range, frame.bottom, frame.top);
+      const svg = chart(frame, "", { role: null, "aria-hidden": "true" });
+      drawAxes(svg, frame, x, y, entry.label + (entry.log ? " (log scale)" : ""), study.metric);
+      drawLevels(study, state, svg, frame, y, "y");
+      const points = [];
+      for (let unit = 0; unit < study.units; unit++) {
+        const value = study.valueOf(state.by, unit);
+        if (ranged ? Number.isNaN(value) : value < 0) continue;
+        for (let arm = 0; arm < study.width; arm++) {
+          const at = unit * study.width + arm;
+          if (!counts(study, at) || (entry.arm !== null && entry.arm !== arm)) continue;
+          const place = ranged ? x(value) : x(value, (arm + 0.5) / study.width - 0.5 + jitter(unit) / study.width);
+          points.push({ unit, arm, kept: found.kept[at] > 0, x: place, y: y(within(study.filled[at], range)) });
+        }
+      }
+      addDots(svg, points);
+      plot.show({ svg, frame, points }, `Scores along ${entry.label}`);
+    },
+  };
+}
+
+// Axes lie one below the other, so that every label is written as it is read, on a telephone, too.
+function parallelView(study, box, act) {
+  const figure = make("figure", {}), range = scoreRange(study), note = make("p", { class: "key" });
+  figure.append(make("figcaption", {}, "Parallel coordinates"));
+  const plot = makePlot(figure, "Parallel coordinates", act);
+  figure.append(note);
+  box.append(figure);
+  const hyperparameters = study.axes.slice(0, Math.max(2, MOST_ROWS - study.width));
+  const rows = hyperparameters.length + study.width, height = 50;
+  const frame = { width: 400, height: rows * height + 8, left: 14, right: 386, top: 0, bottom: rows * height };
+  const scales = [
+    ...hyperparameters.map((_, axis) => axisScale(study, axis, frame.left, frame.right)),
+    ...study.arms.map(() => linearScale(...range, frame.left, frame.right)),
+  ];
+  const middle = (row) => row * height + 26;
+  function places(unit) {
+    return scales.map((scale, row) => {
+      if (row >= hyperparameters.length) {
+        const at = unit * study.width + row - hyperparameters.length;
+        return counts(study, at) ? scale(within(study.filled[at], range)) : null;
+      }
+      const value = study.valueOf(row, unit);
+      if (scale.levels) return value < 0 ? null : scale(value, jitter(unit));
+      return Number.isNaN(value) ? null : scale(value);
+    });
+  }
+  function trace(unit) {
+    let line = "", pen = "M";
+    places(unit).forEach((x, row) => {
+      if (x === null) return;
+      line += `${pen}${x.toFixed(1)} ${middle(row)}`;
+      pen = "L";
+    });
+    return line;
+  }
+  return {
+    highlight: plot.highlight,
+    update: (found) => {
+      const svg = chart(frame, "", { role: null, "aria-hidden": "true" }), points = [], lines = [[], []];
+      for (let unit = 0; unit < study.units; unit++) {
+        let kept = false, counted = false;
+        for (let arm = 0; arm < study.width; arm++) {
+          kept = kept || found.kept[unit * study.width + arm] > 0;
+          counted = counted || counts(study, unit * study.width + arm);
+        }
+        if (!counted) continue;
+        lines[Number(kept)].push(unit);
+        if (kept) places(unit).forEach((x, row) => {
+          if (x !== null) points.push({ unit, arm: row - hyperparameters.length, kept, x, y: middle(row) });
+        });
+      }
+      const thin = (units) => units.filter((_, at) => at % Math.ceil(units.length / MOST_LINES) === 0);
+      svg.append(draw("path", { class: "lines left-out", d: thin(lines[0]).map(trace).join("") }),
+        draw("path", { class: "lines kept", d: thin(lines[1]).map(trace).join("") }));
+      scales.forEach((scale, row) => {
+        const arm = row - hyperparameters.length, y = middle(row);
+        const name = arm < 0 ? hyperparameters[row].label : study.metric + ", " + study.arms[arm];
+        svg.append(draw("path", { class: "edge" + (arm < 0 ? "" : " line arm" + arm % 8), d: `M${frame.left} ${y}H${frame.right}` }),
+          draw("text", { class: "name", x: frame.left, y: y - 8 }, cut(name, 50)));
+        for (const [place, label] of tickLabels(scale, frame.right - frame.left)) {
+          const half = LETTER * label.length / 2, x = Math.min(frame.width - half, Math.max(half, place));
+          svg.append(draw("path", { class: "edge", d: `M${place} ${y}v3` }), draw("text", { x, y: y + 13, "text-anchor": "middle" }, label));
+        }
+      });
+      const shown = Math.min(MOST_LINES, thin(lines[1]).length);
+      const all = shown === lines[1].length ? "" : ` ${shown} of ${lines[1].length.toLocaleString("en")} are drawn.`;
+      const more = hyperparameters.length < study.axes.length ? ` The first ${hyperparameters.length} hyperparameters.` : "";
+      note.textContent = "Each line is one configuration." + all + more;
+      plot.show({ svg, frame, points, trace }, "Parallel coordinates");
+    },
+  };
+}

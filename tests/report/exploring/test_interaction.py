@@ -1,0 +1,205 @@
+"""Asking the page in a real browser: restricting, pointing, selecting, by mouse, keys and touch."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+from selenium.webdriver.common.keys import Keys
+from support.browser import Browser
+from support.exploring import at_levels, move, rows, selected, shares, tick, words
+
+from report.analysis import Analysis
+from report.words import share_cell
+
+pytestmark = pytest.mark.xdist_group("report_pages")
+
+FIGURES = ("Pairs", "Score along a hyperparameter", "Parallel coordinates")
+
+
+def expected_shares(analysis: Analysis, kept: pd.Series[Any], nothing: float | None = None) -> list[str]:
+    part = at_levels(analysis.study, nothing, None).restricted(kept)
+    return [
+        share_cell(entry[outcome])  # type: ignore[literal-required]
+        for entry in part.outcome_counts.values()
+        for outcome in ("learned_nothing", "good")
+    ]
+
+
+def place_of(browser: Browser, title: str, number: int = 0) -> tuple[float, float]:
+    """Where in the window a point of a figure is; the figure is scrolled to the middle of it."""
+    x, y = browser.run(
+        "const figure = [...document.querySelectorAll('#explore figure')]"
+        ".find(f => f.querySelector('figcaption')?.textContent === arguments[0]);"
+        "figure.scrollIntoView({block: 'center'}); const svg = figure.querySelector('svg');"
+        "const all = [...svg.querySelectorAll('.dots.kept')].map(p => p.getAttribute('d')).join('');"
+        "const [x, y] = [...all.matchAll(/M([\\d.]+) ([\\d.]+)/g)][arguments[1]].slice(1).map(Number);"
+        "const box = svg.getBoundingClientRect(), view = svg.viewBox.baseVal;"
+        "return [box.left + x / view.width * box.width, box.top + y / view.height * box.height]",
+        title,
+        number,
+    )
+    return x, y
+
+
+def lit(browser: Browser) -> list[bool]:
+    """Whether each of the linked figures shows a selection."""
+    found: list[bool] = browser.run(
+        "return arguments[0].map(title => Boolean([...document.querySelectorAll('#explore figure')]"
+        ".find(f => f.querySelector('figcaption')?.textContent === title)"
+        ".querySelector('.marks .ring, .marks .chosen')))",
+        list(FIGURES),
+    )
+    return found
+
+
+def test_ticks_restrict_the_numbers_the_table_and_grey_the_rest(browser: Browser, page: Analysis) -> None:
+    before = shares(browser)
+    tick(browser, "optimizer", "sgd")
+    configurations = page.frames.configurations
+    kept = configurations.index[configurations["optimizer"] != "sgd"]
+    assert words(browser, "[data-kept]") == f"{len(kept)} of 24 configurations"
+    assert rows(browser) == list(kept)
+    assert shares(browser) == expected_shares(page, page.study.trials["configuration"].isin(kept)) != before
+    labels = "return [...document.querySelectorAll('.whole')].map(label => label.checkVisibility())"
+    assert len(browser.run(labels)) > 8
+    assert all(browser.run(labels))
+    assert browser.run("return document.querySelectorAll('#explore .whole').length") == 0
+    greyed = "return getComputedStyle(document.getElementById('outcomes')).filter"
+    assert browser.run(greyed) == "grayscale(1)"
+    browser.run("document.querySelector('[data-reset]').click()")
+    browser.settle()
+    assert shares(browser) == before
+    assert words(browser, "[data-kept]") == "24 of 24 configurations"
+    assert not any(browser.run(labels))
+    assert browser.run(greyed) == "none"
+    assert browser.drain()[0] == []
+
+
+def test_a_range_restricts_on_the_scale_of_the_space(browser: Browser, page: Analysis) -> None:
+    rates = page.frames.configurations["learning_rate"]
+    stops = browser.run("return Number(document.querySelector('.range input').max)")
+    assert stops > 10
+    move(browser, ".range input:last-of-type", stops // 2)
+    high = float(
+        browser.run("return document.querySelector('.range input:last-of-type').ariaValueText").replace("−", "-")
+    )
+    kept = int((rates <= high).sum())
+    assert 0 < kept < 24
+    # Round numbers on a log scale: the middle of the slider is near the geometric middle.
+    assert 0.2 < high / (rates.min() * rates.max()) ** 0.5 < 5
+    assert words(browser, "[data-kept]") == f"{kept} of 24 configurations"
+
+
+def test_thresholds_and_restriction_are_one_question(browser: Browser, page: Analysis) -> None:
+    tick(browser, "initial_rho", "0")
+    move(browser, "#threshold-learned_nothing", 0.7)
+    configurations = page.frames.configurations
+    inside = page.study.trials["configuration"].isin(configurations.index[configurations["initial_rho"] != 0])
+    assert shares(browser) == expected_shares(page, inside, 0.7)
+    assert words(browser, "#shown-learned_nothing") == "0.700"
+
+
+def test_pointing_at_a_point_shows_its_configuration(browser: Browser, page: Analysis) -> None:
+    x, y = place_of(browser, "Pairs")
+    browser.point("mouseMoved", x, y)
+    browser.settle()
+    card = words(browser, "[data-card]")
+    found = re.match(r"Configuration (\d+)", card)
+    assert found
+    number = int(found[1])
+    for arm in ("mfvi", "radial"):
+        own = page.trials[(page.trials["configuration"] == number) & (page.trials["arm"] == arm)]
+        assert f"{arm}{own['score'].iloc[0]:.4f}" in card
+    assert f"optimizer{page.frames.configurations['optimizer'][number]}" in card
+    assert browser.run("return document.querySelectorAll('[data-card] svg path.line').length") == 2
+    assert browser.run("return document.querySelector('[data-card]').getAttribute('aria-live')") == "polite"
+    browser.point("mouseMoved", 5, 5)
+    browser.settle()
+    assert "Point at" in words(browser, "[data-card]")
+
+
+@pytest.mark.parametrize("title", FIGURES[:2])
+def test_a_click_lights_the_same_trials_everywhere_and_escape_clears(
+    browser: Browser, page: Analysis, title: str
+) -> None:
+    x, y = place_of(browser, title, 3)
+    browser.point("mouseMoved", x, y)
+    browser.point("mousePressed", x, y, 1)
+    browser.point("mouseReleased", x, y)
+    browser.settle()
+    assert selected(browser) == 1
+    assert lit(browser) == [True, True, True]
+    assert len(rows(browser, ".selected")) == 1
+    browser.driver.find_element("css selector", "body").send_keys(Keys.ESCAPE)
+    browser.settle()
+    assert lit(browser) == [False, False, False]
+    assert selected(browser) == 0
+    assert rows(browser, ".selected") == []
+
+
+@pytest.mark.parametrize("title", FIGURES)
+def test_a_drawn_box_selects_what_is_in_it(browser: Browser, page: Analysis, title: str) -> None:
+    if title == FIGURES[2]:
+        box = "figure.querySelector('svg').getBoundingClientRect()"
+    else:
+        box = "figure.querySelector('.edge').getBoundingClientRect()"
+    left, top, width, height = browser.run(
+        "const figure = [...document.querySelectorAll('#explore figure')]"
+        ".find(f => f.querySelector('figcaption')?.textContent === arguments[0]);"
+        f"figure.scrollIntoView({{block: 'center'}}); const b = {box}; return [b.left, b.top, b.width, b.height]",
+        title,
+    )
+    share = 0.1 if title == FIGURES[2] else 0.5
+    browser.point("mouseMoved", left + 2, top + 2)
+    browser.point("mousePressed", left + 2, top + 2, 1)
+    for step in (0.3, 0.6, 1.0):
+        browser.point("mouseMoved", left + step * width * 0.9, top + 10 + step * share * height, 1)
+    browser.point("mouseReleased", left + 0.9 * width, top + 10 + share * height)
+    browser.settle()
+    chosen = selected(browser)
+    assert chosen > 1
+    assert len(rows(browser, ".selected")) == chosen
+    assert lit(browser) == [True, True, True]
+    assert browser.run("return document.querySelectorAll('.brush').length") == 0
+
+
+def test_keys_reach_points_and_rows(browser: Browser, page: Analysis) -> None:
+    stage = browser.driver.find_elements("css selector", "#explore .stage")[0]
+    stage.send_keys(Keys.ARROW_RIGHT)
+    browser.settle()
+    first = words(browser, "[data-card] h3")
+    stage.send_keys(Keys.ARROW_RIGHT)
+    browser.settle()
+    second = words(browser, "[data-card] h3")
+    assert first.startswith("Configuration ")
+    assert second.startswith("Configuration ")
+    assert first != second
+    stage.send_keys(Keys.ENTER)
+    browser.settle()
+    assert rows(browser, ".selected") == [int(second.split()[1])]
+    stage.send_keys(Keys.ESCAPE)
+    browser.settle()
+    assert selected(browser) == 0
+    button = browser.driver.find_element("css selector", "#table tbody button[tabindex='0']")
+    button.send_keys(Keys.ARROW_DOWN)
+    active = browser.driver.switch_to.active_element
+    assert active.text == "1"
+    active.send_keys(Keys.ENTER)
+    browser.settle()
+    assert active.get_attribute("aria-pressed") == "true"
+    assert words(browser, "[data-card] h3") == "Configuration 1"
+    assert lit(browser) == [True, True, True]
+
+
+def test_a_tap_selects(browser: Browser, page: Analysis) -> None:
+    x, y = place_of(browser, "Pairs", 5)
+    browser.driver.execute_cdp_cmd(
+        "Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]}
+    )
+    browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    browser.settle()
+    assert selected(browser) == 1
+    assert words(browser, "[data-card]").startswith("Configuration ")
