@@ -165,6 +165,9 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
     step = 0.14 * float(np.diff(ends).min()) if discrete and len(ends) > 1 else 0.0
     for number, arm in enumerate(arms):
         own = (analysis.trials["arm"] == arm) & analysis.trials["paired"] & values.notna()
+        if not own.any():
+            # The hyperparameter is from the space of another arm.
+            continue
         x = places[own].astype(float)
         y = analysis.trials.loc[own, "score"].astype(float)
         aside = step * (number - (len(arms) - 1) / 2)
