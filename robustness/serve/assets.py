@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +9,6 @@ import report
 
 _FOLDER = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
-_COLOURS = re.compile(r"^:root \{.*?^\}$|^@media \(prefers-color-scheme: dark\) \{\s*:root \{.*?\}\s*^\}$", re.M | re.S)
 COLOURS = "colours.css"
 
 
@@ -29,5 +27,4 @@ def assets() -> dict[str, Asset]:
 
 def colours() -> str:
     """The custom properties of the report's page, in light and dark."""
-    style = (Path(report.__file__).parent / "templates" / "page.css").read_text(encoding="utf-8")
-    return "\n".join(match[0] for match in _COLOURS.finditer(style))
+    return (Path(report.__file__).parent / "templates" / "theme.css").read_text(encoding="utf-8")
