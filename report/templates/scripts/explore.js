@@ -91,8 +91,8 @@ function startExploring(study, table) {
     }, 300);
   }
 
-  function restore() {
-    const asked = stateOf(study, location.hash);
+  function restore(address) {
+    const asked = stateOf(study, address);
     if (!asked) return false;
     state = asked;
     refresh();
@@ -129,9 +129,10 @@ function startExploring(study, table) {
     hovered = null;
     act.select(new Set(), false);
   });
-  window.addEventListener("hashchange", restore);
+  // Not `location`: by now, the state before may have been saved there.
+  window.addEventListener("hashchange", (event) => restore(new URL(event.newURL).hash));
   for (const each of section.querySelectorAll("[data-live-only]")) each.hidden = false;
   table?.link(act);
-  if (restore()) section.scrollIntoView();
+  if (restore(location.hash)) section.scrollIntoView();
   else refresh();
 }
