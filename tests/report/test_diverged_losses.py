@@ -12,6 +12,7 @@ from scipy import stats
 
 from report.sections.cautions import cautions
 from robustness import Result, from_dataframe
+from robustness.sweep.outcomes import Summary
 
 RATES = [round(0.001 * 1.5**number, 6) for number in range(16)]
 LEVELS = {"small": 1.0, "large": 100.0}
@@ -40,7 +41,7 @@ def made_epochs(tasks: tuple[str, ...] = ("small",)) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def imported(frame: pd.DataFrame, judged: str = "last", study: str = "losses") -> Result:
+def imported(frame: pd.DataFrame, judged: Summary = "last", study: str = "losses") -> Result:
     table = frame if "large" in set(frame["task"]) else frame.drop(columns="task")
     return from_dataframe(
         table,
