@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
 from typing import Literal
+
+MOST_NAMES = 2_000
+"""Files of a folder among which a misspelt one is looked for."""
 
 
 class RobustnessError(Exception):
@@ -71,6 +76,16 @@ class TrialFailed(RobustnessError):
 
     def __reduce__(self) -> tuple[type[TrialFailed], tuple[str, str]]:
         return type(self), (str(self), self.status)
+
+
+def missing_file(path: Path) -> str:
+    """`no such file`, with the nearest name in its folder, or that the folder is missing too."""
+    try:
+        names = [entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES)]
+    except OSError:
+        return f"no such file; the folder {str(path.parent)!r} does not exist either"
+    closest = get_close_matches(path.name, names, n=1)
+    return f"no such file; did you mean {str(path.with_name(closest[0]))!r}?" if closest else "no such file"
 
 
 def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:

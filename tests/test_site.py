@@ -114,6 +114,11 @@ def test_formulas_are_drawn_without_scripts(site: Path) -> None:
     assert (site / "statistics.html").read_text(encoding="utf-8").count("<math") > 100
 
 
+def test_code_in_a_numbered_list_is_code(site: Path) -> None:
+    steps = (site / "clusters.html").read_text(encoding="utf-8")
+    assert re.search(r"<pre>(?:<span></span>)?<code>RAY_AUTH_MODE=token ray start --head", steps)
+
+
 def test_the_reference_has_every_command_key_and_name(site: Path, pages: dict[Path, Page]) -> None:
     reference = site / "reference"
     assert {f"robustness-{name}" for name in COMMANDS} <= pages[reference / "command_line.html"].anchors

@@ -22,6 +22,9 @@ COPIED = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md", 
 """Pages that are files of the project's root."""
 _ROOT_LINK = re.compile(r"\]\(((?:\.\./)*)\.\./(CHANGELOG|CONTRIBUTING|SECURITY)\.md")
 """A link to such a file as the repository needs it; on the site it is a page."""
+_FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+_CODE_IN_LIST = re.compile(r"^ {7}(?=\S)", re.MULTILINE)
+"""Code in a numbered item: CommonMark counts from the item's text, Python-Markdown wants eight spaces."""
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -31,7 +34,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return copied_page(COPIED[source])
     if source in GENERATED:
         return "\n\n".join([markdown.split("\n---\n")[0], GENERATED[source]()])
-    return _ROOT_LINK.sub(lambda found: f"]({found[1]}{found[2].lower()}.md", markdown)
+    markdown = _ROOT_LINK.sub(lambda found: f"]({found[1]}{found[2].lower()}.md", markdown)
+    parts = _FENCED.split(markdown)
+    return "".join(part if place % 2 else _CODE_IN_LIST.sub(" " * 8, part) for place, part in enumerate(parts))
 
 
 def on_page_content(html: str, **_: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 import time
@@ -11,17 +12,20 @@ from typing import Any, Literal
 
 from robustness.api.fingerprint import fingerprint
 from robustness.api.spaces import plain_space
-from robustness.errors import StoreError, StudyFileError, shown
+from robustness.errors import StoreError, StudyFileError, shown, unknown_name
 from robustness.goal import GoalName
 from robustness.metrics import find_metric
 from robustness.plugins import functions_provided
 from robustness.store.study_store import StudyStore
 from robustness.study.loading import make_study
+from robustness.study.sections import StudyFile
 from robustness.study.study import Study
 from robustness.trainables.function.study import name_of
 from robustness.trial import ENDED
 
 SOURCE = "robustness.sweep"
+FURTHER_SECTIONS = ("compare_with", "contrasts", "default", "reference", "stop", "winners")
+"""Sections of a study file that a study of functions may have, beside those with an argument of their own."""
 FUNCTIONS_NOTE = "functions"
 """The note with the name and fingerprint of each arm's function, and when it was first used."""
 Functions = Mapping[str, Callable[..., Any]]
@@ -62,6 +66,10 @@ def function_study(
     functions = _functions(arms)
     if space is None:
         raise StudyFileError(f"{SOURCE}: space is missing: a mapping of hyperparameters to choices or ranges")
+    for key in sections:
+        if key not in StudyFile.model_fields:
+            options = set(inspect.signature(function_study).parameters) - {"arms", "space", "sections"}
+            raise StudyFileError(f"{SOURCE}: {unknown_name('option', key, options | set(FURTHER_SECTIONS))}")
     data: dict[str, Any] = {
         "description": description,
         "trainable": "function",

@@ -10,6 +10,7 @@ import argparse
 import errno
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn, TextIO
 
 from robustness.cli import arguments as declare
-from robustness.errors import RobustnessError
+from robustness.errors import RobustnessError, unknown_name
 from robustness.guards.printable import printable
 from robustness.version import __version__
 
@@ -162,6 +163,9 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors look like all others."""
 
     def error(self, message: str) -> NoReturn:
+        misspelt = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
+        if misspelt:
+            message = unknown_name("command", misspelt[1], COMMANDS)
         print_error(f"{message} (see {self.prog} --help)")
         self.exit(BAD_INPUT)
 

@@ -17,6 +17,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Merge the shards; nothing is written unless all of them are there and finished."""
     with ExitStack() as stack:
         names = list(dict.fromkeys(arguments.stores))
+        for name in names:
+            if "://" not in name and not Path(name).exists():
+                raise StoreError(f"{name}: no such file; run the shards first: robustness sweep STUDY --shard K/N")
         shards = {name: stack.enter_context(open_store(_url(name), create=False)) for name in names}
         into = _url(arguments.into)
         if into in map(_url, names):

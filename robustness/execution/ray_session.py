@@ -120,7 +120,10 @@ def _cluster_access(address: str, warn: Callable[[str], None]) -> Iterator[None]
         _check_reachable(address)
         demanded = _demands_token(address)
     except (OSError, RuntimeError, ValueError) as error:
-        raise RayError(f"{where} cannot be reached: {error}") from error
+        raise RayError(
+            f"{where} cannot be reached: {error}; start it with `ray start --head`, or leave out --ray-address to use "
+            "this machine"
+        ) from error
     if demanded and not has_token():
         raise RayError(
             f"{where} demands a token: set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to a file that holds the token"

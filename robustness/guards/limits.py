@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from robustness.errors import RobustnessError
+from robustness.errors import RobustnessError, missing_file
 
 PREFIX = "ROBUSTNESS_LIMIT_"
 
@@ -99,7 +99,7 @@ def open_file(path: Path, name: str | None, error: type[RobustnessError]) -> Buf
         # A FIFO without a writer would otherwise block the call that opens it.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as problem:
-        raise error(f"{path}: {_reason(problem)}") from None
+        raise error(f"{path}: {_reason(problem, path)}") from None
     try:
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
@@ -120,15 +120,15 @@ def read_bytes(path: Path, name: str, error: type[RobustnessError]) -> bytes:
         try:
             content = file.read(limit(name) + 1)
         except OSError as problem:
-            raise error(f"{path}: {_reason(problem)}") from None
+            raise error(f"{path}: {_reason(problem, path)}") from None
     # Files in /proc have no size before they are read, and a file may grow while it is read.
     check(name, len(content), path, error)
     return content
 
 
-def _reason(problem: OSError | ValueError) -> str:
+def _reason(problem: OSError | ValueError, path: Path) -> str:
     if isinstance(problem, FileNotFoundError):
-        return "no such file"
+        return missing_file(path)
     if isinstance(problem, IsADirectoryError):
         return "is a folder, not a file"
     return f"cannot be read ({problem.strerror if isinstance(problem, OSError) else problem})"

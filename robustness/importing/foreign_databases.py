@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, NullPool, create_engine, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from robustness.errors import RobustnessError
+from robustness.errors import RobustnessError, missing_file
 from robustness.guards.limits import check, limit, open_file
 from robustness.store.hiding import complaint, shown
 from robustness.store.sqlite_files import SqliteFile
@@ -44,6 +44,9 @@ def reading(address: str) -> Iterator[ForeignDatabase]:
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
+        if "@" not in address and "://" not in address:
+            missing = missing_file(Path(address))
+            raise RobustnessError(f"{address}: {missing} (a database may be named as sqlite:///FILE, too)") from None
         raise RobustnessError("the database's URL is invalid: it should look like sqlite:///runs.db") from None
     source = shown(url)
     try:

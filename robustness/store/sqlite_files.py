@@ -18,6 +18,8 @@ from sqlalchemy import Connection, Engine, event
 
 from robustness.errors import ReplacedError, StoreError
 
+SQLITE_MARK = b"SQLite format 3\0"
+"""The first bytes of every SQLite file that has content."""
 BUSY_SECONDS = 10.0
 """How long a statement waits for another process to unlock an SQLite file."""
 LARGEST_COPY = 2**30
@@ -137,6 +139,10 @@ def check_path(path: Path, shown: str, create: bool) -> None:
         raise StoreError(f"store {shown!r}: {str(path)!r} is not a regular file")
     if not os.access(path, os.R_OK):
         raise StoreError(f"store {shown!r}: {str(path)!r} cannot be read: permission denied")
+    with path.open("rb") as file:
+        start = file.read(len(SQLITE_MARK))
+    if start and start != SQLITE_MARK:
+        raise StoreError(f"store {shown!r}: {str(path)!r} is not a database; choose another file with --store")
 
 
 def check_structure(connection: Connection, path: Path, shown: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError, unknown_name
+from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError, missing_file, unknown_name
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -40,7 +40,7 @@ def _find(name_or_path: str, folder: Path, kind: str, words: str, error: type[Ro
             if not path.exists():
                 stem = Path(name_or_path).stem
                 hint = f"; the bundled {words} is called {stem!r}" if stem in bundled_names(kind) else ""
-                raise error(f"{path}: there is no such file{hint}")
+                raise error(f"{path}: {missing_file(path)}{hint}")
             if path.is_dir():
                 raise error(f"{path}: is a folder, not a {words} file")
             return path

@@ -95,7 +95,8 @@ def read_facts(options: Options) -> Facts:
     path = Path(options.folder) / FACTS
     if not is_folder(path.parent):
         raise TaskError(
-            f"task.folder: {options.folder!r} does not exist; create it with `robustness prepare retinopathy`"
+            f"task.folder: {options.folder!r} does not exist; create it with `robustness prepare retinopathy "
+            f"--images PATH --labels FILE --out {options.folder}`"
         )
     if not path.exists():
         raise TaskError(
