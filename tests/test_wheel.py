@@ -130,7 +130,8 @@ def test_the_version_stands_once() -> None:
 def test_the_tested_minima_are_those_that_the_package_names() -> None:
     """`.ci/minimum` runs the fast tests with these; torch is as old as can be had for CPUs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = [*project["dependencies"], *project["optional-dependencies"]["postgres"]]
+    extras = project["optional-dependencies"]
+    named = [*project["dependencies"], *extras["postgres"], *extras["serve"]]
     bounds = {}
     for requirement in map(Requirement, named):
         (bound,) = requirement.specifier
