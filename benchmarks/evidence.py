@@ -333,8 +333,8 @@ def figures(draws: int, seed: int) -> Iterator[Result]:
         power = interaction_rate(n, RHO_FAILS, max(100, draws // 10), rng)
         yield Result(f"arm x rho as on DeepDRiD, {n} configurations: power", power, "", least=0.8)
         if n >= 40:
-            size = pair_interaction_size(n, max(200, draws // 4), rng)
-            yield Result(f"two hyperparameters that add up, {n} configurations: size", size, "", most=MOST + 0.02)
+            size = pair_interaction_size(n, 2 * draws, rng)
+            yield Result(f"two hyperparameters that add up, {n} configurations: size", size, "", most=MOST + 0.01)
     yield Result("equivalence, looked at 300 times: size", sequential_size(0.05, 0.1, draws, rng), "", most=MOST)
     size, used = stopped_interaction_size(max(200, draws // 2), rng)
     name = f"arm x hyperparameter, sweeps that stop after {used:.0f} configurations: size"

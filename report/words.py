@@ -135,13 +135,20 @@ def replicated(entry: Replicates) -> bool:
     return entry["replicates"] > 1
 
 
-def units(entry: Replicates, of: int, noun: str = "configuration") -> str:
+def units(entry: Replicates, of: int, noun: str = "configuration", tasks: int = 1) -> str:
     """What a fraction of so many trials, or a comparison of so many pairs, is over.
 
-    `12 configurations`, `8 configurations x 4 replicates`.
+    `12 configurations`, `8 configurations x 4 replicates`, `12 configurations x 2 tasks x 3 replicates`.
     """
     configurations = plural(entry["configurations"], noun)
-    return f"{configurations} x {_replicates(entry, of)} replicates" if replicated(entry) else configurations
+    if not replicated(entry):
+        return configurations
+    whole = of == entry["configurations"] * entry["replicates"]
+    if tasks > 1 and whole and entry["replicates"] % tasks == 0:
+        seeds = entry["replicates"] // tasks
+        return f"{configurations} x {tasks} tasks" + (f" x {seeds} replicates" if seeds > 1 else "")
+    word = "replicates" if tasks == 1 else "runs on the tasks"
+    return f"{configurations} x {_replicates(entry, of)} {word}"
 
 
 def short_units(entry: Fraction) -> str:
@@ -156,7 +163,7 @@ def _replicates(entry: Replicates, of: int) -> str:
     return str(entry["replicates"]) if whole else f"up to {entry['replicates']}"
 
 
-def share(entry: Fraction, name: str = "95 % interval ", over: bool = True) -> str:
+def share(entry: Fraction, name: str = "95 % interval ", over: bool = True, tasks: int = 1) -> str:
     """`8 of 12 (67 %, 95 % interval 39-86 %)`, for sentences.
 
     With replicates, `38 % of 8 configurations x 4 replicates (95 % interval 20-60 %)`, or without what it is over.
@@ -168,7 +175,7 @@ def share(entry: Fraction, name: str = "95 % interval ", over: bool = True) -> s
     if has_interval(entry):
         ends = f"{name}{percent(known(entry['low']))}-{percent(known(entry['high']))} %"
     if replicated(entry):
-        whole = f" of {units(entry, entry['of'])}" if over else ""
+        whole = f" of {units(entry, entry['of'], tasks=tasks)}" if over else ""
         return f"{fraction}{whole}{f' ({ends})' if ends else ''}"
     return f"{short_units(entry)} ({', '.join(part for part in (fraction, ends) if part)})"
 

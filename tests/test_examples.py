@@ -42,7 +42,7 @@ def test_optimisers_on_two_tasks(tmp_path: Path) -> None:
     printed = run([str(EXAMPLES / "optimisers.py")], tmp_path)
     result = robustness.Result(f"sqlite:///{tmp_path / 'robustness.db'}", "optimisers")
     assert printed.strip() == str(result.verdict)
-    assert "about these tasks only: circle, stripes" in printed
+    assert "about these 2 tasks only: circle, stripes" in printed
     assert result.trials.groupby(["task", "arm"])["status"].unique().map(list).tolist() == [["finished"]] * 4
     # Each optimiser learns each task with some configurations and not with others.
     good = (result.trials["outcome_best"] == "good").groupby([result.trials["task"], result.trials["arm"]]).sum()

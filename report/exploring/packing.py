@@ -33,7 +33,7 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> Packed:
     for name, values in arrays.items():
         flat = np.ascontiguousarray(values).ravel()
         kind = _KINDS[flat.dtype.name]
-        small_first = flat.astype(f"<{kind}").view(np.uint8).reshape(len(flat), -1)
+        small_first = flat.astype(f"<{kind}").view(np.uint8).reshape(len(flat), flat.itemsize)
         parts.append(small_first.T.tobytes())
         listed.append((name, kind, len(flat)))
     return {"arrays": listed, "content": compressed(b"".join(parts))}

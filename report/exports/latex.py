@@ -14,6 +14,8 @@ from report.sections.equivalence import verdict_words
 from report.words import OUTCOME_WORDS, p_number
 
 MARK = "% robustness-study"
+FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+"""Makes a table that is wider than the page as wide as it, whatever the names of the arms."""
 _ESCAPES = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -47,10 +49,11 @@ def as_latex(analysis: Analysis) -> str:
         r"\documentclass{article}",
         r"\usepackage[T1]{fontenc}",
         r"\usepackage{booktabs}",
+        r"\usepackage{graphicx}",
         r"\usepackage[margin=2cm]{geometry}",
         r"\begin{document}",
         rf"\section*{{{study}}}",
-        *(escaped(sentence) + "\n" for sentence in analysis.results["verdict"]),
+        *(_signs(escaped(sentence)) + "\n" for sentence in analysis.results["verdict"]),
         r"\paragraph{Methods.} " + methods(analysis),
         *_tables(analysis),
         r"\end{document}",
@@ -183,9 +186,11 @@ def _tables(analysis: Analysis) -> Iterable[str]:
     if equivalence is not None:
         rows = [
             (
-                escaped(entry["name"]),
-                "score" if entry["outcome"] is None else OUTCOME_WORDS[entry["outcome"]],
-                _number(entry["difference"], entry["low_90"], entry["high_90"]),
+                _contrast(entry["name"], list(entry["weights"])),
+                "score" if entry["outcome"] is None else f"{OUTCOME_WORDS[entry['outcome']]}, points",
+                (_number if entry["outcome"] is None else _points)(
+                    entry["difference"], entry["low_90"], entry["high_90"]
+                ),
                 _p(entry["p_equivalence_adjusted"]),
                 verdict_words(entry),
             )
@@ -211,16 +216,22 @@ def _table(caption: str, label: str, heads: Sequence[str], rows: Sequence[Sequen
             r"\begin{table}[ht]",
             r"\centering\small",
             rf"\caption{{{caption}}}\label{{tab:{label}}}",
+            FITTED,
             r"\begin{tabular}{@{}l" + "l" * (len(heads) - 1) + "@{}}",
             r"\toprule",
             " & ".join(heads) + r" \\",
             r"\midrule",
             *lines,
             r"\bottomrule",
-            r"\end{tabular}",
+            r"\end{tabular}}",
             r"\end{table}",
         ]
     )
+
+
+def _contrast(name: str, arms: Sequence[str]) -> str:
+    """A comparison by its two arms, a contrast by its name."""
+    return f"{_arm(arms[0])} - {_arm(arms[1])}" if name == " - ".join(arms) else escaped(name)
 
 
 def _arm(name: str) -> str:
@@ -228,8 +239,8 @@ def _arm(name: str) -> str:
 
 
 def _signs(text: str) -> str:
-    """A number with a minus sign of its own."""
-    return re.sub(r"-(?=[\d.])", "$-$", text)
+    """The text with minus signs before its negative numbers; the dash of a range such as 36-57 stays."""
+    return re.sub(r"(?<![\w%])-(?=[\d.])", "$-$", text)
 
 
 def _percent(value: float | None, low: float | None, high: float | None) -> str:
@@ -251,4 +262,8 @@ def _number(value: float | None, low: float | None, high: float | None) -> str:
 
 
 def _p(value: float | None) -> str:
-    return "--" if value is None else escaped(p_number(value))
+    """A p-value, below a thousandth as $4.2 \\times 10^{-10}$."""
+    if value is None:
+        return "--"
+    mantissa, _, exponent = p_number(value).partition("e")
+    return rf"${mantissa} \times 10^{{{int(exponent)}}}$" if exponent else escaped(mantissa)

@@ -172,6 +172,8 @@ def _note(compared: Comparisons) -> str:
     if compared.margin is not None:
         size = f"{100 * compared.margin:g} points" if compared.unit == POINTS else f"{compared.margin:g}"
         parts.append(f"Shaded: the study's margin of equivalence, ±{size}.")
+    if any(line.unit != compared.unit for line in compared.lines):
+        parts.append("Numbers of single tasks are in the metric's own unit.")
     if compared.correction is not None:
         parts.append(f"Verdicts are after {compared.correction}.")
     return " ".join(parts)

@@ -89,10 +89,10 @@ def _few(analysis: Analysis) -> Iterator[str]:
     elif configurations == 0:
         yield "No pair is complete: there is no configuration for which every arm has a result."
     if not analysis.frames.paired and len(analysis.arms.names) > 1:
-        yield (
-            "Each arm draws from its own space, so nothing is paired: a difference may be due to the spaces as much "
-            "as to the methods."
-        )
+        imported = analysis.frames.document.get("imported") is not None
+        why = "No configuration occurs in two arms" if imported else "Each arm draws from its own space"
+        what = "configurations that were tried" if imported else "spaces"
+        yield f"{why}, so nothing is paired: a difference may be due to the {what} as much as to the methods."
     if 0 < configurations < FEW_PAIRS:
         alone = len(analysis.arms.names) == 1 or not analysis.frames.paired
         noun = "configuration" if alone else "paired configuration"

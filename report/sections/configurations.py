@@ -11,6 +11,7 @@ import pandas as pd
 from report.frames import TASK_BLOCK
 from report.sections.search.trial_table import search_caption, search_rows
 from report.words import DASH, OUTCOME_WORDS, minus, number, score, spaced, text
+from robustness.errors import plural
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -85,7 +86,7 @@ def _drawn(analysis: Analysis, configuration: int) -> list[str]:
 
 def _cell(row: Any) -> tuple[str, str]:
     if row is None:
-        return DASH, "not planned"
+        return DASH, DASH
     if pd.isna(row.outcome):
         return DASH, spaced(row.status)
     ended = " (diverged)" if row.status == "diverged" else ""
@@ -94,9 +95,10 @@ def _cell(row: Any) -> tuple[str, str]:
 
 def _reading(analysis: Analysis, count: int, shown: int) -> str:
     scored = analysis.trials.dropna(subset=["score"])
-    reading = f"{count} configurations are planned" if count != 1 else "One configuration is planned"
+    reading = plural(count, "configuration")
     if (analysis.trials["replicate"] > 0).any():
-        reading = f"{count} rows, one for each configuration and replicate, are planned"
+        of = "configuration, replicate and task" if analysis.frames.tasks else "configuration and replicate"
+        reading = f"{plural(count, 'row')}, one for each {of}"
     if shown < count:
         reading += f", of which the first {shown} are in this table and all in the CSV"
     if scored.empty:

@@ -30,16 +30,8 @@ COUNTS: tuple[Literal["only_first", "only_second", "both", "neither"], ...] = (
     *("only_first", "only_second"),
     *("both", "neither"),
 )
-COLUMNS = (
-    "Arms",
-    "Outcome",
-    "Only the first",
-    "Only the second",
-    "Both",
-    "Neither",
-    "Second minus first, points",
-    "p",
-)
+COUNT_COLUMNS = ("Only the first", "Only the second", "Both", "Neither")
+COLUMNS = ("Arms", "Outcome", *COUNT_COLUMNS, "Second minus first, points", "p")
 
 
 def results(study: JudgedStudy) -> list[PairedComparison]:
@@ -74,18 +66,20 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         if analysis.frames.paired
         else "The arms share no configurations, so trials are not paired: fractions are compared as independent ones.",
     )
-    numbers = Numbers((*COLUMNS, analysis.frames.corrected), tuple(_row(entry) for entry in tested))
+    paired = analysis.frames.paired
+    columns = COLUMNS if paired else tuple(name for name in COLUMNS if name not in COUNT_COLUMNS)
+    numbers = Numbers((*columns, analysis.frames.corrected), tuple(_row(entry, paired) for entry in tested))
     yield Section(
         "tests", "Paired tests" if analysis.frames.paired else "Tests without pairs", reading, (), numbers, notes
     )
 
 
-def _row(entry: PairedComparison) -> tuple[str, ...]:
+def _row(entry: PairedComparison, paired: bool) -> tuple[str, ...]:
     change = second_minus_first(entry, entry["difference"])
     return (
         " and ".join(text(arm, 60) for arm in entry["arms"]),
         OUTCOME_WORDS[entry["outcome"]],
-        *(DASH if entry[key] is None else str(entry[key]) for key in COUNTS),
+        *(DASH if entry[key] is None else str(entry[key]) for key in (COUNTS if paired else ())),
         _points(change),
         p_number(entry["p_value"]),
         p_number(entry["p_adjusted"]),

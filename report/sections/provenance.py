@@ -32,6 +32,7 @@ class Provenance:
     document: str
     versions: tuple[tuple[str, str], ...]
     errors: Numbers | None
+    document_name: str = "The study file, defaults filled in"
 
 
 def provenance(frames: StudyFrames) -> Provenance:
@@ -71,6 +72,7 @@ def _imported(frames: StudyFrames) -> Provenance:
         document=yaml.safe_dump(dict(frames.document), sort_keys=False, allow_unicode=True, width=100),
         versions=(),
         errors=_errors(frames.trials),
+        document_name="What was stored of the import",
     )
 
 

@@ -48,7 +48,7 @@ def headline(analysis: Analysis) -> str:
     other = next(outcome for outcome in OUTCOMES if outcome != frames.primary)
     arms = {arm: entry for arm, entry in analysis.results["arms"].items() if entry["paired"]}
     if arms:
-        shares = _shares({arm: entry[other] for arm, entry in arms.items()}, other)
+        shares = _shares({arm: entry[other] for arm, entry in arms.items()}, other, max(1, len(frames.tasks)))
         scores = ", ".join(f"{arm} {entry['best']:.3f}" for arm, entry in arms.items() if entry["best"] is not None)
         sentences.append(f"{shares}; best {frames.metric}: {scores}.")
     note = [] if analysis.judge.known else [f"note: {analysis.judge.why}"]
@@ -64,13 +64,13 @@ def _left_out(analysis: Analysis) -> list[str]:
     ]
 
 
-def _shares(entries: Mapping[str, Fraction], outcome: JudgedOutcome) -> str:
+def _shares(entries: Mapping[str, Fraction], outcome: JudgedOutcome, tasks: int = 1) -> str:
     """`mfvi learned nothing in 9 of 12 (75 %, 95 % interval 47-91 %), radial in 2 of 12 (17 %, 5-45 %)`."""
     parts: list[str] = []
     for arm, entry in entries.items():
         first = not parts
         words = f" {DID[outcome]}" if first else ""
-        parts.append(f"{arm}{words} in {share(entry, '95 % interval ' if first else '', over=first)}")
+        parts.append(f"{arm}{words} in {share(entry, '95 % interval ' if first else '', over=first, tasks=tasks)}")
     return ", ".join(parts)
 
 
@@ -92,6 +92,7 @@ def verdict(
     """
     if not frames.has_thresholds:
         return verdict_by_scores(frames, arms, scores)
+    tasks = max(1, len(frames.tasks))
     main = [entry for entry in paired if entry["epoch"] == frames.rule and entry["outcome"] == frames.primary]
     if not main:
         only = next(iter(arms.values()))
@@ -106,13 +107,14 @@ def verdict(
         missing = "No pair is complete yet" if frames.paired else "Not every arm has a result yet"
         return [f"{missing}, so the arms cannot be compared."]
     if len(main) == 1:
-        return _two_arms(tested[0], arms, frames.primary)
+        return _two_arms(tested[0], arms, frames.primary, tasks)
     sentences = _differences([entry for entry in tested if decided(entry)], frames.primary)
     open_pairs = [" and ".join(entry["arms"]) for entry in tested if not decided(entry)]
     shares = {arm: arms[arm][frames.primary] for arm in frames.arms if arms[arm]["paired"]}
     fractions = ", ".join(f"{arm} {percent(known(entry['fraction']))} %" for arm, entry in shares.items())
     largest = max(shares.values(), key=lambda entry: entry["of"])
-    over = units(largest, largest["of"], "paired configuration" if frames.paired else "unpaired configuration")
+    noun = "paired configuration" if frames.paired else "unpaired configuration"
+    over = units(largest, largest["of"], noun, tasks)
     first = f"Share of {over} that {DID[frames.primary].replace('was', 'were')}: {fractions}."
     after = f"after {frames.correction} over {len(tested)} comparisons"
     if not sentences:
@@ -122,11 +124,11 @@ def verdict(
     return [first, f"{capitalised(after)}, {'; '.join(sentences)}.{rest}"]
 
 
-def _two_arms(entry: PairedComparison, arms: Mapping[str, ArmCounts], outcome: JudgedOutcome) -> list[str]:
-    shares = _shares({arm: arms[arm][outcome] for arm in entry["arms"]}, outcome) + "."
+def _two_arms(entry: PairedComparison, arms: Mapping[str, ArmCounts], outcome: JudgedOutcome, tasks: int) -> list[str]:
+    shares = _shares({arm: arms[arm][outcome] for arm in entry["arms"]}, outcome, tasks) + "."
     better = decided(entry)
     if entry["pairs"]:
-        over = units(entry, entry["pairs"]) if replicated(entry) else plural(entry["pairs"], "pair")
+        over = units(entry, entry["pairs"], tasks=tasks) if replicated(entry) else plural(entry["pairs"], "pair")
     else:
         over = " and ".join(str(arms[arm]["configurations"]) for arm in entry["arms"]) + " configurations, not paired"
     test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {over}"

@@ -24,6 +24,8 @@ DUTY = 30
 LONGEST_PAUSE = 15.0
 BEAT = 5.0
 """Seconds after which a viewer hears that the server is still there."""
+LAST_LOOK = 3.0
+"""Seconds that a last look, at the end of a sweep, may take."""
 MOST_VIEWERS = 100
 MOST_WAITING = 50
 """Events that a slow viewer may have waiting; after more it is disconnected, and starts afresh when it comes back."""
@@ -59,9 +61,12 @@ class Feed:
             with suppress(asyncio.CancelledError):
                 await self._task
         if farewell:
+            topics = set(self._viewers.values())
+            last = asyncio.get_running_loop().run_in_executor(self._thread, self._last_state, topics)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._look(), 3.0)
-            self._send(event("farewell", {}), *set(self._viewers.values()))
+                for topic, content in (await asyncio.wait_for(last, LAST_LOOK)).items():
+                    self._send(content, topic)
+            self._send(event("farewell", {}), *topics)
         for queue in self._viewers:
             _put(queue, None)
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -132,21 +137,34 @@ class Feed:
         events = {topic: self._changes(topic) for topic in topics & changed}
         return events | ({ALL: self._whole(ALL)} if changed and ALL in topics else {})
 
+    def _last_state(self, topics: set[str]) -> dict[str, bytes]:
+        """Look once more; returns the whole state of each topic."""
+        self.store.look()
+        return {topic: self._whole(topic) for topic in topics}
+
     def _whole(self, topic: str) -> bytes:
-        if topic == ALL:
-            return event("studies", self._overview())
-        study = self.store.studies.get(topic)
-        if study is None:
-            return event("missing", {"at": time.time(), "problem": self.store.problem})
-        return event("study", {**study.snapshot(), "curves": study.curves.as_json(), "afresh": True})
+        """The event with all of a topic's state."""
+        return self._event(topic, afresh=True)
 
     def _changes(self, topic: str) -> bytes:
-        study = self.store.studies.get(topic)
-        if study is None:
-            return self._whole(topic)
-        curves = study.curves.as_json(study.curves.changed)
-        study.curves.changed.clear()
-        return event("study", {**study.snapshot(), "curves": curves, "afresh": False})
+        """The event with a topic's state, but only those curves that have changed."""
+        return self._event(topic, afresh=False)
+
+    def _event(self, topic: str, afresh: bool) -> bytes:
+        problem = self.store.problem
+        try:
+            if topic == ALL:
+                return event("studies", self._overview())
+            study = self.store.studies.get(topic)
+            if study is not None:
+                curves = study.curves.as_json(None if afresh else study.curves.changed)
+                if not afresh:
+                    study.curves.changed.clear()
+                return event("study", {**study.snapshot(), "curves": curves, "afresh": afresh})
+        except Exception as error:
+            # One study that cannot be shown must not end the page of all others.
+            problem = self.store.explained(error)
+        return event("missing", {"at": time.time(), "problem": problem})
 
     def _overview(self) -> dict[str, Any]:
         studies = [study.overview() for study in self.store.studies.values()]

@@ -43,18 +43,21 @@ class WatchedStore:
         """Read what is new; returns the names of the studies that changed, or None if the store cannot be read."""
         try:
             changed = self._look()
-        except RobustnessError as error:
-            self._fail(str(error))
-            return None
         except Exception as error:
             # A store that another program changes can fail in any way; the page goes on.
-            self._fail(f"unexpected error: {type(error).__name__}: {complaint(error, self._location)}")
+            self._fail(self.explained(error))
             return None
         self._failures = 0
         self.problem = None
         for name in changed:
             self.states[name] = self.states.get(name, 0) + 1
         return changed
+
+    def explained(self, error: Exception) -> str:
+        """An error in one line, without secrets."""
+        if isinstance(error, RobustnessError):
+            return str(error)
+        return f"unexpected error: {type(error).__name__}: {complaint(error, self._location)}"
 
     def close(self) -> None:
         """Close the store."""

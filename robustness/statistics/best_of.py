@@ -23,7 +23,7 @@ from scipy.special import gammaln
 
 from robustness.statistics.budget import BEYOND, FEW, MOST_SHARE
 from robustness.statistics.jackknife import jackknife_interval, without_each
-from robustness.statistics.proportions import LEVEL, Interval, resampling
+from robustness.statistics.proportions import LEVEL, MOST_CELLS, Interval, enough_draws, resampling
 
 Floats: TypeAlias = NDArray[np.float64]
 DRAWS = 1000
@@ -60,16 +60,23 @@ def wins(first: ArrayLike, second: ArrayLike, budgets: list[tuple[int, int]], se
     observed = compare.probabilities(np.ones((1, size)), budgets)[0]
     short = [budget for budget in budgets if max(budget) <= max(1.0, size * MOST_SHARE)]
     few = Interval.none(f"fewer than {FEW} configurations")
-    intervals = {}
+    intervals: dict[tuple[int, int], Interval] = {}
     if size >= FEW and short:
         without = compare.probabilities(without_each(size), short)
-        resampled = compare.probabilities(resampling(size, DRAWS, seed), short)
-        ends = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         probabilities = dict(zip(budgets, observed.tolist(), strict=True))
-        for place, budget in enumerate(short):
-            percentile = Interval(float(ends[0, place]), float(ends[1, place]), PERCENTILE)
-            own = jackknife_interval(probabilities[budget], without[:, place], "logit")
-            intervals[budget] = percentile if own is None else own
+        own = {
+            budget: jackknife_interval(probabilities[budget], without[:, place], "logit")
+            for place, budget in enumerate(short)
+        }
+        others = [budget for budget, interval in own.items() if interval is None]
+        intervals = {budget: interval for budget, interval in own.items() if interval is not None}
+        if others:
+            resampled = compare.probabilities(resampling(size, enough_draws(size, DRAWS), seed), others)
+            ends = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+            intervals |= {
+                budget: Interval(float(ends[0, place]), float(ends[1, place]), PERCENTILE)
+                for place, budget in enumerate(others)
+            }
     beyond = few if size < FEW else Interval.none(BEYOND)
     return [
         Win(*budget, p, intervals.get(budget, beyond)) for budget, p in zip(budgets, observed.tolist(), strict=True)
@@ -100,14 +107,20 @@ class _Comparison:
 
     def probabilities(self, weights: Floats, budgets: list[tuple[int, int]]) -> Floats:
         """P above for each resample and budget: [draws, budgets]."""
-        total = int(weights[0].sum())
-        counts = [self._up_to(weights, arm) for arm in (0, 1)]
+        totals = np.rint(weights.sum(axis=1)).astype(int)
         found = np.empty((len(weights), len(budgets)))
-        tables = {size: _below(total, size) for pair in budgets for size in pair}
-        for place, (n, m) in enumerate(budgets):
-            mine, theirs = tables[n][counts[0]], tables[m][counts[1]]
-            before = np.concatenate([np.zeros((len(theirs), 1)), theirs[:, :-1]], axis=1)
-            found[:, place] = (np.diff(mine, axis=1, prepend=0.0) * (theirs + before)).sum(axis=1) / 2
+        for total in np.unique(totals).tolist():
+            tables = {size: _below(total, size) for pair in budgets for size in pair}
+            rows = np.flatnonzero(totals == total)
+            # A few resamples at a time, which keeps large studies within memory.
+            step = max(1, MOST_CELLS // len(self._values))
+            for chunk in (rows[start : start + step] for start in range(0, len(rows), step)):
+                counts = [self._up_to(weights[chunk], arm) for arm in (0, 1)]
+                for place, (n, m) in enumerate(budgets):
+                    mine, theirs = tables[n][counts[0]], tables[m][counts[1]]
+                    after = np.diff(mine, axis=1, prepend=0.0)
+                    won = (after * theirs).sum(axis=1) + (after[:, 1:] * theirs[:, :-1]).sum(axis=1)
+                    found[chunk, place] = won / 2
         return found
 
     def _up_to(self, weights: Floats, arm: int) -> NDArray[np.int64]:

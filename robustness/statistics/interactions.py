@@ -30,6 +30,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 PERMUTATIONS = 1999
 LEAST_CONFIGURATIONS = 40
+MOST_CELLS = 10_000_000
+"""Permutations x configurations that are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +85,15 @@ def _additive(d: Floats, first: Integers, second: Integers, rng: np.random.Gener
         return None
     counts = cells.sum(axis=0)
     observed = float(((residuals @ cells) ** 2 / counts).sum())
-    permuted = rng.permuted(np.tile(residuals, (PERMUTATIONS, 1)), axis=1)
+    # Large studies have fewer, which is all that memory allows; the least p-value is then 1 / 400.
+    permutations = int(np.clip(MOST_CELLS // len(d), 399, PERMUTATIONS))
+    permuted = rng.permuted(np.tile(residuals, (permutations, 1)), axis=1)
     permuted -= permuted @ basis @ basis.T
     null = ((permuted @ cells) ** 2 / counts).sum(axis=1)
     # The additive fit leaves permuted residuals less to explain: compare shares of what is left.
     share = observed / float((residuals**2).sum())
     shares = null / np.maximum((permuted**2).sum(axis=1), 1e-300)
-    p_value = (1 + int((shares >= share - 1e-9).sum())) / (PERMUTATIONS + 1)
+    p_value = (1 + int((shares >= share - 1e-9).sum())) / (permutations + 1)
     return observed / variation, p_value
 
 

@@ -28,6 +28,7 @@ from robustness.statistics.proportions import LEVEL, Interval
 
 Floats: TypeAlias = NDArray[np.float64]
 METHOD = "jackknife"
+MOST_SINGLE, PARTS = 500, 200
 
 
 def satterthwaite(influence: Floats) -> float:
@@ -38,8 +39,12 @@ def satterthwaite(influence: Floats) -> float:
 
 
 def without_each(n: int) -> Floats:
-    """Weights [n, n] of the samples without one of n configurations each."""
-    return 1.0 - np.eye(n)
+    """Weights [parts, n] of the samples without one part of n configurations each.
+
+    A part is a configuration; from 501 on there are 200 parts, since n x n weights would not fit into memory.
+    """
+    parts = n if n <= MOST_SINGLE else PARTS
+    return (np.arange(n) % parts != np.arange(parts)[:, None]).astype(np.float64)
 
 
 def jackknife_interval(whole: float, without: Floats, scale: Literal["identity", "logit"]) -> Interval | None:

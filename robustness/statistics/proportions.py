@@ -19,6 +19,8 @@ from robustness.statistics.clusters import configuration_means, effective_number
 LEVEL = 0.95
 DRAWS = 2000
 """Default number of bootstrap samples."""
+MOST_CELLS = 4_000_000
+"""Bootstrap samples x units that are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,11 @@ def fraction_interval(values: ArrayLike, owners: ArrayLike) -> Interval:
 
 
 @lru_cache(maxsize=8)
+def enough_draws(n: int, most: int = DRAWS) -> int:
+    """Bootstrap samples of n units: `most` of them, fewer but at least 200 where that would take too much memory."""
+    return int(np.clip(MOST_CELLS // max(n, 1), 200, most))
+
+
 def resampling(n: int, draws: int = DRAWS, seed: int = 0) -> NDArray[np.float64]:
     """Bootstrap weights [draws, n]: how often each of n units occurs in each resample of size n; read-only.
 

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from robustness.statistics.jackknife import satterthwaite, without_each
-from robustness.statistics.proportions import DRAWS, LEVEL, Interval, resampling
+from robustness.statistics.proportions import LEVEL, Interval, enough_draws, resampling
 
 Floats: TypeAlias = NDArray[np.float64]
 Measure: TypeAlias = Callable[[Floats, Floats], Floats]
@@ -133,7 +133,7 @@ def spread_differences(first: ArrayLike, second: ArrayLike, seed: int = 0) -> di
         few = Interval.none(f"fewer than {FEW} configurations")
         intervals |= dict.fromkeys([*SMOOTH, *QUANTILES], few)
     else:
-        weights = resampling(n, DRAWS, seed)
+        weights = resampling(n, enough_draws(n), seed)
         intervals |= {name: _studentised(measure, a, b, weights) for name, measure in SMOOTH.items()}
         intervals |= {name: _by_resampling(measure, a, b, weights) for name, measure in QUANTILES.items()}
     if FEW <= n < FEW_FOR_SD:
@@ -163,8 +163,9 @@ def _studentised(measure: Smooth, first: Floats, second: Floats, weights: Floats
     if float((influence**2).max()) > LARGEST_PART * total:
         return Interval.none("it rests on a single configuration")
     difference, error = float(a[0] - b[0]), (total / (n * (n - 1))) ** 0.5
-    one_less = measure(first, without_each(n))[0] - measure(second, without_each(n))[0]
-    jackknife = ((n - 1) / n * float(((one_less - one_less.mean()) ** 2).sum())) ** 0.5
+    parts = without_each(n)
+    one_less = measure(first, parts)[0] - measure(second, parts)[0]
+    jackknife = ((1 - 1 / len(parts)) * float(((one_less - one_less.mean()) ** 2).sum())) ** 0.5
     (a, influence_a), (b, influence_b) = (measure(values, weights) for values in (first, second))
     errors = np.sqrt((weights * (influence_a - influence_b) ** 2).sum(axis=1) / (n * (n - 1)))
     usable = errors > 1e-3 * error

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from robustness.statistics.jackknife import jackknife_interval, without_each
-from robustness.statistics.proportions import DRAWS, LEVEL, Interval, resampling
+from robustness.statistics.proportions import LEVEL, Interval, enough_draws, resampling
 from robustness.statistics.variance import variance_parts
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -53,10 +53,12 @@ def hyperparameter_share(groups: list[NDArray[np.float64]]) -> Share | None:
     sums = np.array([group.sum() for group in filled])
     inside = np.array([((group - group.mean()) ** 2).sum() for group in filled])
     # The whole sample first, then the samples without one configuration each.
-    keep = np.concatenate([np.ones((1, k)), 1 - np.eye(k)])
-    count, total, configurations = keep @ sizes, keep @ sums, keep.sum(axis=1)
-    between = (keep @ (sums**2 / sizes) - total**2 / count) / (configurations - 1)
-    within = keep @ inside / (count - configurations)
+    count, total, squares, rest = (
+        part.sum() - np.concatenate([[0.0], part]) for part in (sizes, sums, sums**2 / sizes, inside)
+    )
+    configurations = np.concatenate([[k], np.full(k, k - 1)])
+    between = (squares - total**2 / count) / (configurations - 1)
+    within = rest / (count - configurations)
     if within.min() <= 0 or between.min() <= 0:
         return Share(parts.share, Interval.none("all replicates or all configurations agree"))
     logs = np.log(between / within)
@@ -78,7 +80,9 @@ def crossed_shares(scores: ArrayLike) -> dict[str, Share]:
     names = ("hyperparameters", "task", "interaction", "seed")[: 4 if y.shape[2] > 1 else 3]
     if k < FEW:
         return {name: Share(float(observed[0, place]), TOO_FEW) for place, name in enumerate(names)}
-    return _with_intervals(names, observed[0], _crossed(without_each(k), y), _crossed(resampling(k, DRAWS, 0), y))
+    return _with_intervals(
+        names, observed[0], _crossed(without_each(k), y), _crossed(resampling(k, enough_draws(k), 0), y)
+    )
 
 
 def stream_shares(streams: Mapping[str, ArrayLike]) -> dict[str, Share]:
@@ -95,7 +99,7 @@ def stream_shares(streams: Mapping[str, ArrayLike]) -> dict[str, Share]:
     observed = variances.mean(axis=1) / total
     if k < FEW:
         return {name: Share(float(value), TOO_FEW) for name, value in zip(streams, observed, strict=True)}
-    sums = [weights @ variances.T for weights in (without_each(k), resampling(k, DRAWS, 0))]
+    sums = [weights @ variances.T for weights in (without_each(k), resampling(k, enough_draws(k), 0))]
     without, resampled = (part / np.where(part.sum(axis=1) > 0, part.sum(axis=1), np.nan)[:, None] for part in sums)
     return _with_intervals(tuple(streams), observed, without, resampled)
 

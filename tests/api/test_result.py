@@ -29,8 +29,11 @@ def test_a_result_has_the_verdict_the_tables_and_the_json_of_its_study(result: R
 def test_a_figure_is_found_by_its_own_name_or_its_sections(result: Result) -> None:
     by_section = result.plot("profiles")
     assert by_section.axes
-    with pytest.raises(RobustnessError, match="unknown figure 'profils'; did you mean 'profiles'"):
+    assert result.plot().axes[0].get_xlabel() == result.plot("verdict").axes[0].get_xlabel()
+    assert next(iter(result.figures)) == "verdict"
+    with pytest.raises(RobustnessError, match="unknown figure 'profils'; did you mean 'profiles'") as raised:
         result.plot("profils")
+    assert all(name in str(raised.value) for name in result.figures)
 
 
 def test_the_report_is_written_and_replaces_nothing_foreign(result: Result, tmp_path: Path) -> None:
@@ -46,7 +49,7 @@ def test_a_notebook_shows_the_verdict_with_a_picture_and_escapes_every_text(tmp_
         result = Result.of(fill(store, renamed_arms(made_study(name=HOSTILE[0]), *HOSTILE)))
     shown = result._repr_html_()
     assert "<svg" in shown
-    assert "pairs" in shown
+    assert "12 paired configurations" in shown
     assert "<script" not in shown
     assert "<img" not in shown
 

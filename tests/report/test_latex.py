@@ -13,6 +13,7 @@ from support.results import ends, present
 from support.stores import AWKWARD, paper_like
 
 from report.analysis import Analysis, analyse
+from report.exports import latex
 from report.exports.latex import as_latex, escaped
 from robustness.cli import main
 from robustness.store import open_store
@@ -42,7 +43,7 @@ def check(latex: str) -> None:
             assert open_now.pop() == name
     assert not open_now
     assert len(re.findall(r"(?<!\\)\$", body)) % 2 == 0
-    assert not SPECIAL.search(body)
+    assert not SPECIAL.search(re.sub(r"(?<!\\)\$[^$]*(?<!\\)\$", "", body))
     for table in re.findall(r"\\begin\{tabular\}\{@\{\}(l+)@\{\}\}(.*?)\\end\{tabular\}", body, flags=re.DOTALL):
         rows = [row for row in table[1].split(r"\\") if "&" in row]
         assert rows
@@ -51,23 +52,29 @@ def check(latex: str) -> None:
 
 
 def test_its_numbers_are_those_of_the_json(analysis: Analysis) -> None:
-    latex = as_latex(analysis)
-    check(latex)
+    text = as_latex(analysis)
+    check(text)
     for entry in analysis.results["arms"].values():
         for outcome in (entry["learned_nothing"], entry["good"]):
             low, high = ends(outcome)
             cell = f"{100 * present(outcome['fraction']):.1f} [{100 * low:.1f}, {100 * high:.1f}]"
-            assert cell in latex
+            assert cell in text
     paired = next(entry for entry in analysis.results["paired"] if entry["epoch"] == analysis.results["epoch"])
-    assert f"{100 * present(paired['difference']):.1f} [".replace("-", "$-$") in latex
-    assert f"{analysis.results['sampling']['pairs']} complete pairs" in latex
-    assert f"{analysis.results['spread']['arms']['radial']['sd']:.3f}" in latex
+    assert f"{100 * present(paired['difference']):.1f} [".replace("-", "$-$") in text
+    assert f"{analysis.results['sampling']['pairs']} complete pairs" in text
+    assert f"{analysis.results['spread']['arms']['radial']['sd']:.3f}" in text
 
 
 @pytest.mark.parametrize("name", sorted(AWKWARD))
 def test_awkward_studies_are_written_without_a_fault(name: str, awkward: Callable[[str], object]) -> None:
     written = awkward(name)
     check(as_latex(written.analysis))  # type: ignore[attr-defined]
+
+
+def test_numbers_are_set_as_numbers() -> None:
+    assert latex._p(4.2e-10) == r"$4.2 \times 10^{-10}$"
+    assert latex._p(0.031) == "0.031"
+    assert latex._signs("47 % (36-57 %), -45 points (-56 to -35)") == "47 % (36-57 %), $-$45 points ($-$56 to $-$35)"
 
 
 def test_special_characters_are_escaped() -> None:
@@ -81,6 +88,7 @@ def test_it_compiles(analysis: Analysis, tmp_path: Path) -> None:
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "study.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
 
 
 def test_the_command_writes_a_tex_file_that_it_may_replace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

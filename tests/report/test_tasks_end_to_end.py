@@ -65,7 +65,7 @@ def test_two_tasks_three_arms_and_three_seeds_from_the_file_to_the_page(tmp_path
     assert found["complete"]
     assert found["sampling"]["tasks"] == ["cifar", "mnist"]
     assert found["sampling"]["pairs"] == 8 * 3 * 2
-    assert any("these tasks only: cifar, mnist" in sentence for sentence in found["verdict"])
+    assert any("about these 2 tasks only: cifar, mnist" in sentence for sentence in found["verdict"])
     assert found["tasks"]["only_these"]
     assert found["tasks"]["ranks"] is None
     assert [task["task"] for task in found["tasks"]["on"]] == ["cifar", "mnist"]

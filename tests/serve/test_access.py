@@ -9,6 +9,7 @@ from support.live import Events, Served, serving
 from support.studies import write_study
 
 from robustness.serve.addresses import ServeError, listen
+from robustness.serve.live_study import LiveStudy
 from robustness.store import open_store
 from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
@@ -232,6 +233,19 @@ def test_the_number_of_viewers_is_bounded(url: str, monkeypatch: pytest.MonkeyPa
         assert (status, headers["retry-after"]) == (503, "10")
         assert body.startswith("Too many viewers")
         assert served.get("/")[0] == 200
+
+
+def test_a_study_that_cannot_be_shown_does_not_end_the_page(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_study: LiveStudy) -> None:
+        raise ZeroDivisionError("a fault on purpose")
+
+    monkeypatch.setattr(LiveStudy, "snapshot", fails)
+    with serving(url) as served:
+        with Events(served, "/studies/simulated/events") as events:
+            problem = "unexpected error: ZeroDivisionError: a fault on purpose"
+            assert events.until(lambda news: "problem" in news)["problem"] == problem
+        with Events(served, "/events") as events:
+            assert [study["name"] for study in events.next()[1]["studies"]] == ["simulated"]
 
 
 def test_a_secret_in_the_address_of_the_store_is_never_shown(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 from support.browser import Browser
 
+from report.comparison import comparisons, score_comparisons
 from report.exploring.axes import MOST_TICKS
 from report.judged_study import JudgedStudy
 from report.judging import own_scores, trial_thresholds
@@ -76,8 +78,8 @@ def answered(study: JudgedStudy, question: Question) -> dict[str, Any]:
     rule, frames = study.frames.rule, study.frames
     return {
         "arms": part.outcome_counts,
-        "paired": [entry for entry in part.comparisons if entry["epoch"] == rule],
-        "scores": [entry for entry in part.score_comparisons if entry["epoch"] == rule],
+        "paired": comparisons(part.planned, frames, part.sample, [rule]),
+        "scores": score_comparisons(part.planned, frames, part.sample, [rule]),
         "profiles": [_profile(part, arm) for arm in frames.arms],
         "configurations": int(part.trials["configuration"].nunique()),
         "names": frames.arms,
@@ -118,3 +120,49 @@ def ask(browser: Browser, address: str) -> Any:
         " : setTimeout(look, 5); look();",
         address,
     )
+
+
+def words(browser: Browser, selector: str) -> str:
+    found: str = browser.run(f"return document.querySelector({selector!r}).textContent")
+    return found.replace("\u00a0", " ")
+
+
+def tick(browser: Browser, axis: str, level: str) -> None:
+    browser.run(
+        "const group = [...document.querySelectorAll('fieldset.axis')]"
+        ".find(f => f.querySelector('legend').textContent === arguments[0]);"
+        "[...group.querySelectorAll('label')].find(l => l.textContent === arguments[1]).querySelector('input').click()",
+        axis,
+        level,
+    )
+    browser.settle()
+
+
+def move(browser: Browser, selector: str, value: object) -> None:
+    browser.run(
+        "const input = document.querySelector(arguments[0]); input.value = arguments[1];"
+        "input.dispatchEvent(new Event('input', {bubbles: true}))",
+        selector,
+        str(value),
+    )
+    browser.settle()
+
+
+def rows(browser: Browser, only: str = "") -> list[int]:
+    """The configurations in the table."""
+    found: list[int] = browser.run(
+        f"return [...document.querySelectorAll('#table tbody tr{only}')].map(row => Number(row.cells[0].textContent))"
+    )
+    return found
+
+
+def shares(browser: Browser) -> list[str]:
+    found: list[str] = browser.run(
+        "return [...document.querySelectorAll('td[data-arm] .share')].map(cell => cell.textContent)"
+    )
+    return found
+
+
+def selected(browser: Browser) -> int:
+    found = re.match(r"\d+", words(browser, "[data-selected]"))
+    return int(found[0]) if found else 0

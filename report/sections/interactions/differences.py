@@ -28,8 +28,10 @@ NOT_TESTED = "a watched sweep has this test only if these two arms and this outc
 
 
 def results(study: JudgedStudy) -> list[InteractionsResult]:
-    """For every comparison, by the primary outcome or, without thresholds, by scores."""
+    """For every comparison, by the primary outcome or, without thresholds, by scores; none without pairs."""
     frames = study.frames
+    if not frames.paired:
+        return []
     every = {name: levels(frames.configurations[name]) for name in frames.varied}
     of = {name: each for name, each in every.items() if len(each.labels) > 1}
     return [_result(study, arms, of) for arms in frames.compared] if of else []

@@ -46,7 +46,7 @@ export function stateOf(study, now) {
   if (study.state === "running") {
     const left = study.seconds_left;
     const end = left === null ? "" : `; about ${duration(left)} left, until ${clock(now + left)}`;
-    return `Running: ${plural(study.running, "trial")}${end}.`;
+    return `Running${study.running ? `: ${plural(study.running, "trial")}` : ""}${end}.`;
   }
   if (study.state === "finished") return study.stopped_early ? `The ${run} has finished: it stopped early.` : `The ${run} has finished.`;
   if (study.state === "waiting") return `The ${run} has not started yet.`;

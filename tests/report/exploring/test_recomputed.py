@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.browser import Browser, pages
+from support.browser import Browser
 from support.exploring import LISTEN, answered, ask, random_question
 from support.stores import Made, fill, made_study, note_by_cell, typical
 from support.studies import store_url, write_study
@@ -109,12 +109,6 @@ STUDIES: dict[str, Callable[[Path], Analysis]] = {
         thresholds_by_cell,
     )
 }
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with pages(tmp_path_factory.mktemp("downloads")) as opened:
-        yield opened
 
 
 def close(found: float | None, expected: float | None, *, absolute: float = 1e-9) -> bool:

@@ -73,7 +73,7 @@ def test_the_report_says_by_itself_on_what_the_difference_depends(analysis: Anal
     (against,) = (
         section for section in interactions.sections(analysis) if section.title == "Where mfvi and deterministic differ"
     )
-    assert "share of initial_rho >= -2" in against.reading
+    assert "share of configurations with initial_rho >= -2" in against.reading
     assert "2 points without them, 93 with them alone" in against.reading
     found = next(e for e in analysis.results["interactions"] or () if e["arms"] == ["mfvi", "deterministic"])
     assert found["hyperparameters"]["initial_rho"]["p_adjusted"] == pytest.approx(0.003, abs=1e-6)

@@ -99,7 +99,7 @@ def test_an_own_trainable_shows_history_and_slices_alone(store: Store) -> None:
     assert "log" in rate
     assert rate["log"] is True
     names = [section["name"] for part in draw_parts(analysis) for section in part["sections"]]
-    assert names[:3] == ["winning", "history", "slices"]
+    assert [name for name in names if name in {"winning", "history", "slices"}] == ["winning", "history", "slices"]
     assert not {"finals", "referral", "calibration", "thumbnails", "outcomes"} & set(names)
     page = render(analysis)
     assert "robustness optimize branin" in page

@@ -67,7 +67,7 @@ def test_a_new_section_is_two_functions_and_a_line(
         analysis = analyse(fill(store, made_study()))
     assert json.loads(as_json_text(analysis.results))["toy"] == {"mfvi": 12, "radial": 12}
     page = render(analysis)
-    assert '<h2 id="toy-heading">A toy</h2>' in page
+    assert '<h3 id="toy-heading">A toy</h3>' in page
     assert '<a href="#toy">A toy</a>' in page
     assert page.index('id="timeline"') < page.index('id="toy"') < page.index('id="configurations"')
 
