@@ -137,9 +137,9 @@ def _rule_by_chance(analysis: Analysis) -> Iterator[str]:
     if rule is None:
         return
     entry = rule["at"][analysis.epoch]
-    named = within_error_sentence(entry, analysis.epoch)
-    if named:
-        yield named
+    near = within_error_sentence(entry, analysis.epoch, named=False)
+    if near:
+        yield near
     level = rule["level"]
     if level is None:
         return
