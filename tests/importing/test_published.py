@@ -157,7 +157,8 @@ def test_arlbench_is_imported_in_time_and_its_unpaired_tests_are_scipys(
 def _ends(path: Path) -> pd.Series[float]:
     """The performance of each run of a file at its end, by configuration."""
     runs = pd.read_csv(path)
-    return runs[runs["budget"] == runs["budget"].max()].set_index("run_id")["performance"]
+    ends: pd.Series[float] = runs[runs["budget"] == runs["budget"].max()].set_index("run_id")["performance"]
+    return ends
 
 
 def test_the_variants_of_adkins_are_compared_pairwise(adkins: Result) -> None:
