@@ -1,4 +1,4 @@
-"""Colours, sizes and the empty axes that every figure starts from.
+"""Colours, sizes and the empty axes that every figure starts from; `templates/theme.css` has the same colours.
 
 Arms have the colours of Okabe and Ito (2008), which colour-blind readers can tell apart, in the order of the study
 file, so an arm keeps its colour through the whole report; the eighth is that of the text. From the ninth arm on,

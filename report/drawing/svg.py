@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -29,6 +30,11 @@ _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _FONT = re.compile(r"(?P<weight>bold |\d+ )?(?P<size>[\d.]+)px (?P<family>.+)")
 _DEFAULTS = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+_INHERITED = frozenset(
+    {"fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-linejoin", "stroke-linecap"}
+)
+_FEW_MARKS = 4
+_LONG_PATH = 30
 _GEOMETRY = frozenset({"d", "x", "y", "width", "height", "points", "transform", "cx", "cy", "r", "stroke-width"})
 
 
@@ -49,6 +55,7 @@ def to_svg(figure: Figure, name: str, title: str, description: str, *, in_page: 
     for element in root.iter():
         _clean(element, name, used, in_page)
     _flatten(root)
+    _share_styles(root)
     for tag, text in (("desc", description), ("title", title)):
         child = ElementTree.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{tag}"})
         child.text = text
@@ -120,6 +127,8 @@ def _clean(element: ElementTree.Element, name: str, used: set[str], in_page: boo
         value = _REFERENCE.sub(lambda match: f"url(#{name}-{match[1]})", value)
         if key in _GEOMETRY or key == "viewBox":
             value = _rounded(value)
+        if key == "d":
+            value = _shortened(value)
         element.set(key, value)
 
 
@@ -127,6 +136,47 @@ def _rounded(value: str) -> str:
     digits = 5 if "scale" in value or "matrix" in value else 1
     shortened = _NUMBER.sub(lambda match: f"{round(float(match[0]), digits):g}", value)
     return re.sub(r"\s+", " ", shortened).strip()
+
+
+def _shortened(path: str) -> str:
+    """A path of straight lines, `M x y L x y ...`, with each point relative to the one before; others as they are."""
+    parts = path.split(" ")
+    if len(parts) < _LONG_PATH or len(parts) % 3 or parts[0] != "M" or set(parts[3::3]) != {"L"}:
+        return path
+    places = [(round(10 * float(x)), round(10 * float(y))) for x, y in zip(parts[1::3], parts[2::3], strict=True)]
+    steps = [_tenths(b[at] - a[at]) for a, b in pairwise(places) for at in (0, 1)]
+    line = "".join(step if step[0] == "-" else f" {step}" for step in steps)
+    return f"M{parts[1]} {parts[2]}l{line.strip()}"
+
+
+def _tenths(number: int) -> str:
+    whole, tenth = divmod(abs(number), 10)
+    written = f"{whole or ''}.{tenth}" if tenth else str(whole)
+    return f"-{written}" if number < 0 else written
+
+
+def _share_styles(root: ElementTree.Element) -> None:
+    """Put marks of the same style, one after the other, into a group that has the style once."""
+    for parent in list(root.iter()):
+        children: list[ElementTree.Element] = []
+        for style, run in groupby(parent, key=_style):
+            marks = list(run)
+            if style is None or len(marks) < _FEW_MARKS:
+                children += marks
+                continue
+            group = ElementTree.Element(f"{{{_SVG}}}g", dict(style))
+            for mark in marks:
+                mark.attrib = {key: value for key, value in mark.attrib.items() if key not in _INHERITED}
+            group[:] = marks
+            children.append(group)
+        parent[:] = children
+
+
+def _style(element: ElementTree.Element) -> tuple[tuple[str, str], ...] | None:
+    """The style of a mark; None of any other element."""
+    if _tag(element) != "use":
+        return None
+    return tuple((key, value) for key, value in element.attrib.items() if key in _INHERITED)
 
 
 def _font(value: str) -> dict[str, str]:

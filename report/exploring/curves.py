@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-MOST_BYTES = 320_000
+MOST_BYTES = 200_000
 """Together; many trials have fewer bins each."""
 MOST_BINS, FEWEST_BINS = 60, 16
 MISSING = 255

@@ -240,7 +240,9 @@ def test_every_variable_of_the_style_is_declared_in_the_theme() -> None:
     styles = [path.read_text(encoding="utf-8") for path in TEMPLATES.glob("*.css")]
     used = {name for style in styles for name in re.findall(r"var\((--[\w-]+)", style)}
     declared = {name for style in styles for name in re.findall(r"(--[\w-]+):", style)}
-    assert used <= declared
+    scripts = [path.read_text(encoding="utf-8") for path in (TEMPLATES / "scripts").glob("*.js")]
+    set_by_scripts = {name for script in scripts for name in re.findall(r'setProperty\("(--[\w-]+)"', script)}
+    assert used <= declared | set_by_scripts
 
 
 def test_a_notebook_shows_the_first_screen_with_a_style_that_applies_to_it_alone(

@@ -17,7 +17,8 @@ from support.processes import sweeping
 from support.stores import HOSTILE, hostile, mixed
 from support.studies import write_study
 
-from robustness.serve.assets import assets, colours
+from report.embedding import asset
+from robustness.serve.assets import assets
 from robustness.store import open_store
 from robustness.trial import ENDED, EpochResult
 
@@ -227,14 +228,10 @@ def test_keyboard_reaches_links_arms_and_tables(browser: Browser, tmp_path: Path
 
 
 def test_colours_are_those_of_the_report() -> None:
-    defined = set(re.findall(r"(--[\w-]+):", colours()))
-    used = {
-        name
-        for file, asset in assets().items()
-        if file.endswith((".css", ".js"))
-        for name in re.findall(r"var\((--[\w-]+)\)", asset.content.decode())
-    }
+    files = {name: found.content.decode() for name, found in assets().items()}
+    assert files["theme.css"] == asset("theme.css")
+    defined = set(re.findall(r"(--[\w-]+):", files["theme.css"]))
+    used = {name for text in files.values() for name in re.findall(r"var\((--[\w-]+)\)", text)}
     assert used <= defined
     assert {f"--arm{place}" for place in range(8)} <= used
-    # One block for light, one for dark.
-    assert colours().count("--paper:") == 2
+    assert not re.findall(r"#[0-9a-f]{3,8}\b|rgb", files["live.css"])

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 WIDE = 0.2
 """A reach of this much, 20 points, is worth a sentence if the interaction is significant."""
 MOST_VALUES = 12
+MOST_POINTS = 1000
+"""Of each arm; more cannot be distinguished by eye."""
 """With more different values, the line goes through the medians of groups of configurations."""
 
 
@@ -121,6 +123,8 @@ def _group(other: OtherSpace) -> str:
 
 
 def _notes(analysis: Analysis, entry: InteractionsResult) -> Iterator[str]:
+    if analysis.pairs.groupby("arm").size().max() > MOST_POINTS:
+        yield f"An even sample of {MOST_POINTS:,} trials of each arm is drawn; lines go through the medians of all."
     if entry["why_not"] is None:
         yield (
             "The test of interaction permutes a hyperparameter's values among configurations that share the choices on "
@@ -166,12 +170,24 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
     step = 0.14 * float(np.diff(ends).min()) if discrete and len(ends) > 1 else 0.0
     for number, arm in enumerate(arms):
         own = (analysis.trials["arm"] == arm) & analysis.trials["paired"] & values.notna()
+        if not own.any():
+            # The hyperparameter is from the space of another arm.
+            continue
         x = places[own].astype(float)
         y = analysis.trials.loc[own, "score"].astype(float)
         aside = step * (number - (len(arms) - 1) / 2)
         shown = x * np.exp(aside) if logarithmic else x + aside
         colour = analysis.arms.colour(arm)
-        axes.plot(shown, y, analysis.arms.marker(arm), color=colour, alpha=0.35, markersize=4, linestyle="none")
+        few = np.linspace(0, len(shown) - 1, min(len(shown), MOST_POINTS)).round().astype(int)
+        axes.plot(
+            shown.iloc[few],
+            y.iloc[few],
+            analysis.arms.marker(arm),
+            color=colour,
+            alpha=0.35,
+            markersize=4,
+            linestyle="none",
+        )
         middle = _medians(shown, y, discrete)
         line = {"color": colour, "linestyle": analysis.arms.dash(arm), "marker": analysis.arms.marker(arm)}
         axes.plot(middle.index, middle, label=text(arm, 24), linewidth=1.8, markersize=6, **line)

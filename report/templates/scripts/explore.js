@@ -4,7 +4,7 @@ function startExploring(study, table) {
   const section = document.getElementById("explore"), find = (name) => section.querySelector(`[data-${name}]`);
   const live = find("live"), kept = find("kept"), sliders = [...section.querySelectorAll("input[data-outcome]")];
   const rest = Object.fromEntries(sliders.map((input) => [input.dataset.outcome, input.value]));
-  let state = newState(study), found = null, hovered = null, waiting = false, saving = null, wholeLabels = null;
+  let asked = null, drawn = null, state = newState(study), found = null, hovered = null, waiting = false, saving = null, wholeLabels = null;
 
   const act = {
     change: (alter) => { alter(state); refresh(); },
@@ -37,7 +37,9 @@ function startExploring(study, table) {
 
   // The numbers at once, the pictures with the next frame.
   function refresh() {
-    found = recompute(study, state);
+    const restriction = restrictionOf(state);
+    found = recompute(study, state, restriction === asked ? found : null);
+    asked = restriction;
     const total = new Set(study.configuration).size, restricted = isRestricted(state);
     kept.textContent = found.configurations.toLocaleString("en") + " of " + plural(total, "configuration");
     const said = showFractions(study, found);
@@ -61,10 +63,16 @@ function startExploring(study, table) {
   function redraw() {
     waiting = false;
     showProfiles(study, found, state, profiles);
-    views.update(found, state);
     updateHeat(found, state);
-    const { width } = study, restricted = isRestricted(state), current = found.kept;
-    table?.restrict(restricted ? (unit) => current.subarray(unit * width, (unit + 1) * width).some(Boolean) : null);
+    // Thresholds move no point and no row.
+    const shown = asked + state.pair + "," + state.by;
+    if (shown === drawn) views.relevel(state);
+    else {
+      drawn = shown;
+      views.update(found, state);
+      const { width } = study, current = found.kept;
+      table?.restrict(isRestricted(state) ? (unit) => current.subarray(unit * width, (unit + 1) * width).some(Boolean) : null);
+    }
     light();
   }
 
@@ -91,10 +99,10 @@ function startExploring(study, table) {
     }, 300);
   }
 
-  function restore() {
-    const asked = stateOf(study, location.hash);
-    if (!asked) return false;
-    state = asked;
+  function restore(address) {
+    const linked = stateOf(study, address);
+    if (!linked) return false;
+    state = linked;
     refresh();
     return true;
   }
@@ -129,9 +137,10 @@ function startExploring(study, table) {
     hovered = null;
     act.select(new Set(), false);
   });
-  window.addEventListener("hashchange", restore);
+  // Not `location`: by now, the state before may have been saved there.
+  window.addEventListener("hashchange", (event) => restore(new URL(event.newURL).hash));
   for (const each of section.querySelectorAll("[data-live-only]")) each.hidden = false;
   table?.link(act);
-  if (restore()) section.scrollIntoView();
+  if (restore(location.hash)) section.scrollIntoView();
   else refresh();
 }

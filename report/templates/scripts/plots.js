@@ -5,7 +5,7 @@ const REACH = 16;  // how far from a point, in units of the picture, still means
 function makePlot(figure, words, act) {
   const stage = make("div", { class: "stage", tabindex: 0, role: "application", "aria-roledescription": "chart" });
   figure.append(stage);
-  let built = null, marks = null, order = [], at = -1, start = null;
+  let built = null, marks = null, order = null, at = -1, start = null;
 
   function show(next, label) {
     built = next;
@@ -13,15 +13,25 @@ function makePlot(figure, words, act) {
     built.svg.append(marks);
     stage.replaceChildren(built.svg);
     stage.setAttribute("aria-label", label + ". Arrow keys move between points, Enter selects, Escape clears.");
-    order = built.points.map((_, place) => place).filter((place) => built.points[place].kept);
-    order.sort((a, b) => built.points[a].x - built.points[b].x || built.points[a].y - built.points[b].y);
+    order = null;
+  }
+
+  // The points that keys go through, from left to right.
+  function inOrder() {
+    const { points } = built;
+    order = order || points.map((_, place) => place).filter((place) => points[place].kept)
+      .sort((a, b) => points[a].x - points[b].x || points[a].y - points[b].y);
+    return order;
   }
 
   function highlight(selected, hovered) {
     if (!built) return;
     const groups = new Map(), near = [];
-    for (const point of built.points) {
-      if (selected.has(point.unit) && point.kept && point.arm >= 0) groups.set(point.arm, [...(groups.get(point.arm) || []), point]);
+    for (const point of selected.size || hovered !== null ? built.points : []) {
+      if (selected.has(point.unit) && point.kept && point.arm >= 0) {
+        if (!groups.has(point.arm)) groups.set(point.arm, []);
+        groups.get(point.arm).push(point);
+      }
       if (point.unit === hovered && point.arm >= 0) near.push(point);
     }
     const shapes = [];
@@ -91,10 +101,10 @@ function makePlot(figure, words, act) {
   stage.addEventListener("keydown", (event) => {
     const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
     if (event.key in steps || event.key === "Home" || event.key === "End") {
-      const last = order.length - 1, next = event.key === "Home" ? 0 : event.key === "End" ? last : at + steps[event.key];
+      const last = inOrder().length - 1, next = event.key === "Home" ? 0 : event.key === "End" ? last : at + steps[event.key];
       at = Math.max(0, Math.min(last, next));
       if (last >= 0) act.hover(built.points[order[at]].unit);
-    } else if ((event.key === "Enter" || event.key === " ") && at >= 0 && at < order.length) {
+    } else if ((event.key === "Enter" || event.key === " ") && at >= 0 && at < inOrder().length) {
       act.select(new Set([built.points[order[at]].unit]), event.shiftKey);
     } else return;
     event.preventDefault();

@@ -155,19 +155,27 @@ function profileOf(study, kept, arm, grid) {
   const owners = units.map((unit) => study.configuration[unit]), { sizes, starts, k } = grouped(owners, owners);
   const scores = units.map((unit) => sign * study.filled[unit * study.width + arm]);
   const ends = study.range.map((end) => sign * end).sort((a, b) => a - b), limits = grid.map((limit) => sign * limit);
-  const fraction = new Array(grid.length).fill(0), areas = [];
+  const steps = new Float64Array(grid.length + 1), areas = [], rising = limits[0] < limits[limits.length - 1];
   for (let group = 0; group < k; group++) {
     let area = 0;
     for (let at = starts[group]; at < starts[group] + sizes[group]; at++) {
       area += (Math.min(Math.max(scores[at], ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0]);
-      for (let limit = 0; limit < limits.length; limit++) {
-        if (scores[at] > limits[limit]) fraction[limit] += 1 / sizes[group];
+      // It is above the limits before (with falling limits: from) one of them on, which bisection finds.
+      let low = 0, high = limits.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (scores[at] > limits[middle] === rising) low = middle + 1;
+        else high = middle;
       }
+      steps[rising ? 0 : low] += 1 / sizes[group];
+      steps[rising ? low : limits.length] -= 1 / sizes[group];
     }
     areas.push(area / sizes[group]);
   }
+  let sum = 0;
+  const fraction = grid.map((_, at) => (sum += steps[at]) / k);
   const tested = study.watched ? NONE : meanTest(areas, study.level);
-  return { fraction: fraction.map((sum) => sum / k), area: meanOf(areas), area_low: tested.low, area_high: tested.high };
+  return { fraction, area: meanOf(areas), area_low: tested.low, area_high: tested.high };
 }
 
 const medianOf = (values) => {
@@ -175,8 +183,9 @@ const medianOf = (values) => {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
 
-function recompute(study, state) {
-  const kept = keptTrials(study, state), outcomes = judged(study, state), { width } = study;
+// What was `before` of the same restriction is kept where thresholds change nothing.
+function recompute(study, state, before) {
+  const kept = before ? before.kept : keptTrials(study, state), outcomes = judged(study, state), { width } = study;
   const codes = { learned_nothing: 0, good: 2 }, names = study.primary ? Object.keys(codes) : [];
   const withoutTest = (entry) => (study.watched ? { ...entry, ...NONE, p_value: null } : entry);
   const arms = study.arms.map((_, arm) => {
@@ -193,6 +202,7 @@ function recompute(study, state) {
     arms: pair, outcome, p_adjusted: null,
     ...withoutTest(comparedFractions(study, kept, outcomes, pair, codes[outcome])),
   }))));
+  if (before) return { ...before, outcomes, arms, paired };
   const comparable = comparableScores(study, kept);
   const scores = corrected(study.compared.map((pair) => ({
     arms: pair, p_adjusted: null, ...withoutTest(comparedScores(study, kept, comparable, pair)),

@@ -13,6 +13,8 @@ function newState(study) {
 }
 
 const isRestricted = (state) => state.only.size > 0 || state.tasks !== null;
+const restrictionOf = (state) => JSON.stringify([[...state.only].map(([axis, rule]) =>
+  [axis, rule.low, rule.high, [...rule.levels || []], rule.none]), state.tasks && [...state.tasks]]);
 const isSet = (value) => value !== undefined && value !== null;
 
 // A rule that keeps everything is no rule.

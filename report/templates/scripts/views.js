@@ -2,6 +2,7 @@
 
 const MOST_LINES = 400;
 const MOST_ROWS = 12;
+const MOST_DOTS = 3000;
 
 function makeViews(study, box, act) {
   const views = [];
@@ -10,6 +11,7 @@ function makeViews(study, box, act) {
   if (study.axes.length) views.push(parallelView(study, box, act));
   return {
     update: (found, state) => { for (const view of views) view.update(found, state); },
+    relevel: (state) => { for (const view of views) view.relevel(state); },
     highlight: (selected, hovered) => { for (const view of views) view.highlight(selected, hovered); },
   };
 }
@@ -17,13 +19,28 @@ function makeViews(study, box, act) {
 const counts = (study, at) => (study.flags[at] & COUNTED) > 0;
 const within = (value, [low, high]) => Math.min(high, Math.max(low, value));
 
-function addDots(svg, points) {
-  const many = points.length > 3000 ? " many" : "";
-  svg.append(draw("path", { class: "dots left-out" + many, d: dots(points.filter((p) => !p.kept).map((p) => [p.x, p.y])) }));
-  for (const arm of new Set(points.map((point) => point.arm))) {
-    const own = points.filter((point) => point.kept && point.arm === arm).map((point) => [point.x, point.y]);
-    svg.append(draw("path", { class: "dots kept arm" + arm % 8 + many, d: dots(own) }));
+// Draws points, an even sample where there are many, and says so; all of them can be pointed at and selected.
+function addDots(svg, points, note) {
+  const skip = Math.ceil(points.length / MOST_DOTS), many = skip > 1 ? " many" : "", groups = new Map();
+  for (let at = 0; at < points.length; at += skip) {
+    const point = points[at], name = point.kept ? "kept arm" + point.arm % 8 : "left-out";
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push([point.x, point.y]);
   }
+  for (const name of [...groups.keys()].sort().reverse()) {
+    svg.append(draw("path", { class: "dots " + name + many, d: dots(groups.get(name)) }));
+  }
+  note.textContent = skip > 1 ? `An even sample of the ${points.length.toLocaleString("en")} points is drawn.` : "";
+}
+
+// The lines of thresholds in a group of their own, and the function that draws them anew.
+function levelLines(study, svg, frame, scales) {
+  const group = draw("g");
+  svg.append(group);
+  return (state) => {
+    group.replaceChildren();
+    for (const [along, scale] of scales) drawLevels(study, state, group, frame, scale, along);
+  };
 }
 
 function drawLevels(study, state, svg, frame, scale, along) {
@@ -41,7 +58,8 @@ function pairsView(study, box, act) {
   const second = chooser("up", study.arms, (arm) => choose(arm, 1)), range = scoreRange(study);
   figure.append(make("figcaption", {}, "Pairs"), make("div", { class: "choices" }, first.label, second.label));
   const plot = makePlot(figure, "Pairs", act);
-  figure.append(make("p", { class: "key" }, "Each point is one configuration, in the colour of the arm that scores better."));
+  const note = make("p", { class: "key" }), words = "Each point is one configuration, in the colour of the arm that scores better.";
+  figure.append(make("p", { class: "key" }, words), note);
   box.append(figure);
   const choose = (arm, side) => act.change((state) => {
     const pair = [...state.pair];
@@ -49,16 +67,18 @@ function pairsView(study, box, act) {
     pair[side] = arm;
     state.pair = pair;
   });
+  let relevel = null;
   return {
     highlight: plot.highlight,
+    relevel: (state) => relevel(state),
     update: (found, state) => {
       const [a, b] = state.pair, frame = chartFrame(400, 330);
       [first.select.value, second.select.value] = [a, b];
       const x = linearScale(...range, frame.left, frame.right), y = linearScale(...range, frame.bottom, frame.top);
       const svg = chart(frame, "", { role: null, "aria-hidden": "true" });
       drawAxes(svg, frame, x, y, study.metric + ", " + study.arms[a], study.arms[b]);
-      drawLevels(study, state, svg, frame, x, "x");
-      drawLevels(study, state, svg, frame, y, "y");
+      relevel = levelLines(study, svg, frame, [["x", x], ["y", y]]);
+      relevel(state);
       svg.append(draw("path", { class: "edge", d: `M${x(range[0])} ${y(range[0])}L${x(range[1])} ${y(range[1])}` }));
       const points = [];
       for (let unit = 0; unit < study.units; unit++) {
@@ -70,7 +90,7 @@ function pairsView(study, box, act) {
           x: x(within(own, range)), y: y(within(other, range)),
         });
       }
-      addDots(svg, points);
+      addDots(svg, points, note);
       plot.show({ svg, frame, points }, `Scores of ${study.arms[b]} against ${study.arms[a]}`);
     },
   };
@@ -81,17 +101,21 @@ function axisView(study, box, act) {
   const by = chooser("along", names, (axis) => act.change((state) => { state.by = axis; }));
   figure.append(make("figcaption", {}, "Score along a hyperparameter"), make("div", { class: "choices" }, by.label));
   const plot = makePlot(figure, "Score along a hyperparameter", act);
-  figure.append(make("ul", { class: "key" }, ...study.arms.map((name, arm) => make("li", {}, swatch(arm), name))));
+  const note = make("p", { class: "key" });
+  figure.append(make("ul", { class: "key" }, ...study.arms.map((name, arm) => make("li", {}, swatch(arm), name))), note);
   box.append(figure);
+  let relevel = null;
   return {
     highlight: plot.highlight,
+    relevel: (state) => relevel(state),
     update: (found, state) => {
       const entry = study.axes[state.by], frame = chartFrame(400, 330), ranged = entry.stops.length > 0;
       by.select.value = state.by;
       const x = axisScale(study, state.by, frame.left, frame.right), y = linearScale(...range, frame.bottom, frame.top);
       const svg = chart(frame, "", { role: null, "aria-hidden": "true" });
       drawAxes(svg, frame, x, y, entry.label + (entry.log ? " (log scale)" : ""), study.metric);
-      drawLevels(study, state, svg, frame, y, "y");
+      relevel = levelLines(study, svg, frame, [["y", y]]);
+      relevel(state);
       const points = [];
       for (let unit = 0; unit < study.units; unit++) {
         const value = study.valueOf(state.by, unit);
@@ -103,7 +127,7 @@ function axisView(study, box, act) {
           points.push({ unit, arm, kept: found.kept[at] > 0, x: place, y: y(within(study.filled[at], range)) });
         }
       }
-      addDots(svg, points);
+      addDots(svg, points, note);
       plot.show({ svg, frame, points }, `Scores along ${entry.label}`);
     },
   };
@@ -146,8 +170,9 @@ function parallelView(study, box, act) {
   }
   return {
     highlight: plot.highlight,
+    relevel: () => {},
     update: (found) => {
-      const svg = chart(frame, "", { role: null, "aria-hidden": "true" }), points = [], lines = [[], []];
+      const svg = chart(frame, "", { role: null, "aria-hidden": "true" }), lines = [[], []];
       for (let unit = 0; unit < study.units; unit++) {
         let kept = false, counted = false;
         for (let arm = 0; arm < study.width; arm++) {
@@ -156,9 +181,6 @@ function parallelView(study, box, act) {
         }
         if (!counted) continue;
         lines[Number(kept)].push(unit);
-        if (kept) places(unit).forEach((x, row) => {
-          if (x !== null) points.push({ unit, arm: row - hyperparameters.length, kept, x, y: middle(row) });
-        });
       }
       const thin = (units) => units.filter((_, at) => at % Math.ceil(units.length / MOST_LINES) === 0);
       svg.append(draw("path", { class: "lines left-out", d: thin(lines[0]).map(trace).join("") }),
@@ -177,7 +199,10 @@ function parallelView(study, box, act) {
       const all = shown === lines[1].length ? "" : ` ${shown} of ${lines[1].length.toLocaleString("en")} are drawn.`;
       const more = hyperparameters.length < study.axes.length ? ` The first ${hyperparameters.length} hyperparameters.` : "";
       note.textContent = "Each line is one configuration." + all + more;
-      plot.show({ svg, frame, points, trace }, "Parallel coordinates");
+      const pointsOf = (unit) => places(unit).flatMap((x, row) =>
+        (x === null ? [] : [{ unit, arm: row - hyperparameters.length, kept: true, x, y: middle(row) }]));
+      let points = null;
+      plot.show({ svg, frame, trace, get points() { return points ??= lines[1].flatMap(pointsOf); } }, "Parallel coordinates");
     },
   };
 }
