@@ -170,9 +170,6 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
     step = 0.14 * float(np.diff(ends).min()) if discrete and len(ends) > 1 else 0.0
     for number, arm in enumerate(arms):
         own = (analysis.trials["arm"] == arm) & analysis.trials["paired"] & values.notna()
-        if not own.any():
-            # The hyperparameter is from the space of another arm.
-            continue
         x = places[own].astype(float)
         y = analysis.trials.loc[own, "score"].astype(float)
         aside = step * (number - (len(arms) - 1) / 2)
@@ -208,7 +205,8 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
 
 def _medians(x: pd.Series[Any], y: pd.Series[Any], discrete: bool) -> pd.Series[Any]:
     """The median of y at each x or, where x has many values, in eight groups of equal size at their median x."""
-    if discrete:
+    # The hyperparameter may be from the space of another arm, of which this one has no value.
+    if discrete or x.empty:
         return y.groupby(x).median()
     groups = pd.qcut(x.rank(method="first"), min(8, len(x)), labels=False)
     return pd.Series(y.groupby(groups).median().to_numpy(), index=x.groupby(groups).median().to_numpy())
