@@ -136,7 +136,7 @@ def test_a_sweep_serves_its_page_until_it_ends(store_url: str, tmp_path: Path) -
             processes = family(driver.pid)
             assert [port for _, port in listeners(processes)] == [served.port]
             events.until(lambda news: news.get("state") == "finished" and news["tallies"][0]["done"] == 5)
-            names = []
+            names: list[str] = []
             while not names or names[-1]:
                 names.append(events.next()[0])
             assert "farewell" in names

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,7 @@ def test_it_fits_every_width_and_is_accessible(browser: Browser, tmp_path: Path,
             for path, ready in (("/", "studies"), ("/studies/mixed", "failed")):
                 visit(browser, served.url + path)
                 browser.look(width, scheme)
-                browser.wait(lambda place=ready: shown(browser, place))
+                browser.wait(partial(shown, browser, ready))
                 assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
                 assert browser.violations() == []
             assert not overlaps(browser)
