@@ -34,7 +34,7 @@ RECOMPUTED = {
     "paired": {"low", "high", "p_value", "p_adjusted"},
     "scores": {"low", "high", "p_value", "p_adjusted"},
     "profiles": {"low", "high", "area_low", "area_high"},
-    "budget": {"needed_low", "needed_high"},
+    "budget": {"low", "high", "needed_low", "needed_high"},
     "sensitivity": {"low", "high", "importance"},
     "left_out": {"p_value", "favours", "changes"},
 }
