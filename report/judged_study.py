@@ -109,5 +109,7 @@ class JudgedStudy:
     def paired_scores(self, arm: str) -> list[NDArray[np.float64]]:
         """The scores of an arm's trials in complete pairs at the study's epoch, an array for each configuration."""
         own = self.planned[self.planned["paired"] & (self.planned["arm"] == arm)]
-        scores = own.groupby("configuration")[f"score_{self.frames.rule}"]
-        return [group.to_numpy(dtype=float) for _, group in scores]
+        ordered = own.sort_values("configuration", kind="stable")
+        _, firsts = np.unique(ordered["configuration"].to_numpy(), return_index=True)
+        scores = ordered[f"score_{self.frames.rule}"].to_numpy(dtype=float)
+        return np.split(scores, firsts[1:]) if len(scores) else []

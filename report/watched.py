@@ -144,7 +144,8 @@ class Watch:
     def equivalence(self, differences: pd.Series[Any], largest: float, margin: float) -> pd.Series[float]:
         """The e-process that the mean of differences of at most `largest` lies within the margin, at each look."""
         sides = [self.one_sided(differences, largest, margin, side) for side in ("above", "below")]
-        return pd.Series(np.minimum(*sides), index=sides[0].index)
+        smaller = np.minimum(sides[0].to_numpy(dtype=float), sides[1].to_numpy(dtype=float))
+        return pd.Series(smaller, index=sides[0].index)
 
     def one_sided(self, differences: pd.Series[Any], largest: float, margin: float, side: Side) -> pd.Series[float]:
         """The e-process that the mean is `above` minus the margin, or `below` it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,17 +74,19 @@ def mark_single(axes: Axes, x: float, y: float, colour: str, marker: str, size: 
 
 def integer_ticks(axis: Axis) -> None:
     """Put ticks at integers only."""
-    from matplotlib.ticker import MaxNLocator  # not needed before something is drawn
-
-    axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_locator(_locators().MaxNLocator(integer=True))
 
 
 def powers_of_two(axis: Axis) -> None:
     """Put the ticks of a logarithmic axis at powers of two only."""
-    from matplotlib.ticker import LogLocator, NullLocator  # not needed before something is drawn
+    axis.set_major_locator(_locators().LogLocator(base=2))
+    axis.set_minor_locator(_locators().NullLocator())
 
-    axis.set_major_locator(LogLocator(base=2))
-    axis.set_minor_locator(NullLocator())
+
+def _locators() -> ModuleType:
+    from matplotlib import ticker  # not needed before something is drawn
+
+    return ticker
 
 
 def draw_lines(axes: Axes, paths: Sequence[NDArray[np.float64]], colour: str, alpha: float) -> None:

@@ -75,7 +75,9 @@ def _scores(analysis: Analysis) -> tuple[Sequence[str], dict[str, tuple[str, ...
     metric, arms = analysis.frames.metric, analysis.results["arms"]
     tasks = analysis.results["tasks"]
     if tasks is None:
-        values = {arm: (entry["median"], entry["best"]) for arm, entry in arms.items()}
+        values: dict[str, tuple[float | None, ...]] = {
+            arm: (entry["median"], entry["best"]) for arm, entry in arms.items()
+        }
         return ("Median", "Best"), _written(metric, values)
     if len(tasks["on"]) > MOST_TASKS:
         return (), dict.fromkeys(arms, ())

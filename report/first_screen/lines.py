@@ -197,9 +197,9 @@ def _of_final_models(finals: FinalsResults) -> Comparisons:
         if difference is None:
             continue
         better = favoured(entry["arms"], difference, entry["p_adjusted"], more_is_better=True)
-        ends = (None, None) if low is None or high is None else (0.0 - high, 0.0 - low)
+        start, end = (None, None) if low is None or high is None else (0.0 - high, 0.0 - low)
         verdict: Verdict = "undecided" if better is None else "different"
-        lines.append(Line((second, first), 0.0 - difference, *ends, verdict, better, unit))
+        lines.append(Line((second, first), 0.0 - difference, start, end, verdict, better, unit))
     planned = " except for the planned comparison" if finals["planned"] else ""
     return Comparisons(
         lines=tuple(lines),
@@ -226,10 +226,10 @@ def _line(
     if change["difference"] is None:
         return
     first, second = entry["arms"]
-    ends = (change["low"], change["high"]) if has_interval(change) else (None, None)
+    low, high = (change["low"], change["high"]) if has_interval(change) else (None, None)
     verdict: Verdict = "equivalent" if equivalent else "undecided" if better is None else "different"
     favours = None if equivalent else better
-    yield Line((second, first), change["difference"], *ends, verdict, favours, unit, task, scale)
+    yield Line((second, first), change["difference"], low, high, verdict, favours, unit, task, scale)
 
 
 def _of_arms(entries: Sequence[_Entry], arms: Sequence[str]) -> _Entry:

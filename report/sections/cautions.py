@@ -137,9 +137,9 @@ def _rule_by_chance(analysis: Analysis) -> Iterator[str]:
     if rule is None:
         return
     entry = rule["at"][analysis.epoch]
-    named = within_error_sentence(entry, analysis.epoch)
-    if named:
-        yield named
+    near = within_error_sentence(entry, analysis.epoch, named=False)
+    if near:
+        yield near
     level = rule["level"]
     if level is None:
         return
@@ -209,10 +209,11 @@ def _without_score(analysis: Analysis) -> Iterator[str]:
     if len(none):
         worst = analysis.frames.goal.worst(none[f"score_{analysis.epoch}"].tolist())
         where = "on its task, at worst" if analysis.frames.tasks else "of any trial,"
+        at = "" if analysis.study.single_epoch else f" at the {analysis.epoch} epoch"
         yield (
-            f"{len(none)} of {len(paired)} trials have no {metric_words(metric)} at the {analysis.epoch} epoch, mostly "
-            f"because they diverged: in means, each counts with the worst {where} {worst:.4g}; wins and medians hardly "
-            "depend on that number."
+            f"{len(none)} of {len(paired)} trials count as failures without a {metric_words(metric)}{at}, mostly "
+            f"because they diverged: in means, each has the worst {where} {worst:.4g}; wins and medians hardly depend "
+            "on that number."
         )
 
 

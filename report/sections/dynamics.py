@@ -87,8 +87,16 @@ def results(study: JudgedStudy) -> TurnsResults | None:
 
 def _arm(epochs: pd.DataFrame) -> dict[str, MeasureTurns]:
     measures: dict[str, MeasureTurns] = {}
+    ordered = epochs.sort_values(["configuration", "replicate"], kind="stable")
+    keys, numbers = ordered[["configuration", "replicate"]].to_numpy(), ordered["epoch"].to_numpy(dtype=np.int64)
+    # Frames of single trials would take most of the time of a large report.
+    ends = [*(np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1).tolist(), len(keys)] if len(keys) else []
+    spans = list(zip([0, *ends[:-1]], ends, strict=True))
     for measure, way in TURNS:
-        trials = [_trial(own, measure, up=way == "up") for _, own in epochs.groupby(["configuration", "replicate"])]
+        values = ordered[measure].to_numpy(dtype=float) if measure in ordered else np.full(len(ordered), np.nan)
+        trials = [
+            _trial(keys[start], numbers[start:end], values[start:end], measure, up=way == "up") for start, end in spans
+        ]
         places = [trial["epoch"] for trial in trials if trial["epoch"] is not None]
         measures[measure] = {
             "way": way,
@@ -100,16 +108,17 @@ def _arm(epochs: pd.DataFrame) -> dict[str, MeasureTurns]:
     return measures
 
 
-def _trial(own: pd.DataFrame, measure: str, up: bool) -> TrialTurn:
-    """Where one trial turned, from its epochs."""
-    values = own[measure].to_numpy(dtype=float) if measure in own else np.full(len(own), np.nan)
+def _trial(
+    key: NDArray[np.int64], epochs: NDArray[np.int64], values: NDArray[np.float64], measure: str, up: bool
+) -> TrialTurn:
+    """Where the trial with this configuration and replicate turned, from a measure at each of its epochs."""
     if measure == NOISE:
         values = np.log(values, out=np.full(len(values), np.nan), where=values > 0)
-    turn = turning_point(own["epoch"], values, up=up)
+    turn = turning_point(epochs, values, up=up)
     trial: TrialTurn = {
-        "configuration": int(own["configuration"].iloc[0]),
-        "replicate": int(own["replicate"].iloc[0]),
-        "last_epoch": int(own["epoch"].max()),
+        "configuration": int(key[0]),
+        "replicate": int(key[1]),
+        "last_epoch": int(epochs.max()),
         "epoch": None if turn is None else turn.epoch,
     }
     if turn is not None:

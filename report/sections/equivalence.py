@@ -157,7 +157,8 @@ def _watched(
     planned: bool,
 ) -> _Tested:
     """The weighted sum of pairs [pairs, arms] by its evidence after each configuration."""
-    sums = by_configuration(pairs) @ np.array(list(weights.values()))
+    means = by_configuration(pairs)
+    sums = pd.Series(means.to_numpy(dtype=float) @ np.array(list(weights.values())), index=means.index)
     scale = sum(weight for weight in weights.values() if weight > 0)
     limits = (-1.0, 1.0) if kind is not None else watch.score_limits
     reach = None if limits is None else (scale * limits[0], scale * limits[1])

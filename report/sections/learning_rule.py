@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 ENDS: tuple[End, End] = ("low", "high")
+TITLE = "When a trial has learned nothing"
 MOST_NAMED = 12
 """Trials that are named in a sentence; the JSON has all of them."""
 
@@ -199,7 +200,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     rows.append(("guessing", "threshold", _with_error(guesses["point"], guesses["low"], guesses["high"])))
     yield Section(
         "learning-rule",
-        "When a trial has learned nothing",
+        TITLE,
         f"A trial has learned nothing if it is {analysis.judge.why}.",
         numbers=Numbers(("Of", "What", "Value"), tuple(rows)),
         notes=tuple(_notes(analysis, entry)),
@@ -234,22 +235,22 @@ def untrained_sentence(entry: RuleAtEpoch) -> str:
     return f"Untrained networks that would count as having learned by this rule: {shares}."
 
 
-def within_error_sentence(entry: RuleAtEpoch, epoch: str) -> str:
-    """Names the trials within the error of the threshold; empty if there are none."""
+def within_error_sentence(entry: RuleAtEpoch, epoch: str, named: bool = True) -> str:
+    """The trials within the error of the threshold, by name or only their number; empty if there are none."""
     moved = entry["within_error"]
     if not moved:
         return ""
-    named = [
+    start = f"At the {epoch} epoch, {plural(len(moved), 'trial')} within the error of the “learned nothing” threshold"
+    if not named:
+        return f"{start} could change their outcome; “{TITLE}” lists them."
+    names = [
         f"configuration {trial['configuration']}, {text(trial['arm'], 60)}"
         + (f", replicate {trial['replicate']}" if trial["replicate"] else "")
         + f": {score(trial['score'])} is within {score(trial['low'])} to {score(trial['high'])}"
         for trial in moved[:MOST_NAMED]
     ]
     more = f"; and {len(moved) - MOST_NAMED} more, all in the JSON" if len(moved) > MOST_NAMED else ""
-    return (
-        f"The outcome of {plural(len(moved), 'trial')} at the {epoch} epoch lies within the error of the threshold of "
-        f"“learned nothing”: {'; '.join(named)}{more}."
-    )
+    return f"{start}: {'; '.join(names)}{more}."
 
 
 def _of_networks(share: Share) -> Fraction:

@@ -15,6 +15,7 @@ from robustness.cli.process import only_our_lines
 from robustness.errors import RobustnessError, StoreError, TakenOverError, plural
 from robustness.execution.protocol import ExecutionLost
 from robustness.guards.printable import printable
+from robustness.serve.addresses import ServeError
 from robustness.serve.beside import live_page
 from robustness.store.connection import address
 from robustness.store.study_store import StudyStore
@@ -83,6 +84,8 @@ def run_study(
 def _live_page(arguments: argparse.Namespace, store: StudyStore) -> Iterator[None]:
     """The live page for the length of a block, if it was asked for."""
     if not arguments.serve:
+        if arguments.port is not None:
+            raise ServeError("--port is the port of the live page: it needs --serve")
         yield
         return
     with live_page(address(store.url), store.name, arguments.port) as url:

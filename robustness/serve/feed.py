@@ -1,7 +1,7 @@
 """The feed: one poller for any number of viewers, which get the same bytes.
 
-The store is read in one thread of its own, never in the event loop. A look is followed by a pause of at least
-`DUTY` times its length, so that looking takes a small share of one core however large the store is.
+The store is read in one thread of its own, never in the event loop. A look is followed by a pause that is longer the
+longer it took, so that looking takes a small share of one core however large the store is.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ PAUSE = 0.7
 IDLE_PAUSE = 5.0
 """Seconds between two looks while nobody does."""
 DUTY = 30
+"""A look is followed by a pause of at least this many times the CPU time that it took."""
+WAIT = 3
+"""The same for the time on the clock, which a database may take in our place."""
 LONGEST_PAUSE = 15.0
 BEAT = 5.0
 """Seconds after which a viewer hears that the server is still there."""
@@ -46,6 +49,8 @@ class Feed:
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Event()
         self._is_closed = False
+        self._computed = 0.0
+        """CPU seconds of the last look."""
 
     def start(self) -> None:
         """Begin to look at the store."""
@@ -110,11 +115,12 @@ class Feed:
             began = time.monotonic()
             await self._look()
             took = time.monotonic() - began
-            least = PAUSE if self._viewers else IDLE_PAUSE
+            # The clock alone would make the page of a busy machine slow, although looking costs that machine little.
+            least = max(PAUSE if self._viewers else IDLE_PAUSE, DUTY * self._computed, WAIT * took)
             self._wake.clear()
             with suppress(TimeoutError):
                 # A first viewer does not wait for the long pause.
-                pause = min(max(least, DUTY * took), LONGEST_PAUSE)
+                pause = min(least, LONGEST_PAUSE)
                 await asyncio.wait_for(self._wake.wait() if not self._viewers else asyncio.sleep(pause), pause)
 
     async def _look(self) -> None:
@@ -126,6 +132,13 @@ class Feed:
 
     def _news(self, topics: set[str]) -> dict[str, bytes]:
         """Look at the store; returns the event of each topic that somebody watches and that has changed."""
+        began = time.thread_time()
+        try:
+            return self._changed_topics(topics)
+        finally:
+            self._computed = time.thread_time() - began
+
+    def _changed_topics(self, topics: set[str]) -> dict[str, bytes]:
         before = self.store.problem
         changed = self.store.look()
         for name, study in self.store.studies.items():

@@ -44,7 +44,8 @@ def without_each(n: int) -> Floats:
     A part is a configuration; from 501 on there are 200 parts, since n x n weights would not fit into memory.
     """
     parts = n if n <= MOST_SINGLE else PARTS
-    return (np.arange(n) % parts != np.arange(parts)[:, None]).astype(np.float64)
+    weights: Floats = (np.arange(n) % parts != np.arange(parts)[:, None]).astype(np.float64)
+    return weights
 
 
 def jackknife_interval(whole: float, without: Floats, scale: Literal["identity", "logit"]) -> Interval | None:

@@ -153,7 +153,7 @@ def test_a_function_with_a_wrong_signature_is_one_line_before_anything_runs(
         ({"goal": "minimize", "good": {"at_least": 0.5}, "learned_nothing": 0.2}, "on the wrong side"),
         ({"configurations": 0}, "sampling.configurations"),
         ({"space": {"lr": [1, 1]}}, "appears twice"),
-        ({"epochs": 3}, "unknown key 'epochs'"),
+        ({"epochs": 3}, "unknown option 'epochs'"),
     ],
 )
 def test_bad_settings_are_one_line(options: dict[str, Any], line: str, tmp_path: Path) -> None:

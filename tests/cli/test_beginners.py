@@ -205,6 +205,17 @@ def test_a_study_under_another_name(folder: Path, capsys: pytest.CaptureFixture[
     assert "unknown study 'min'; did you mean 'mine'?" in answer("report min", capsys)
 
 
+def test_a_port_that_is_in_use(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "runs.csv", "--study", "mine"]) == 0
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        printed = answer(f"serve --port {port}", capsys)
+    assert f"port {port} is in use" in printed
+    assert "--port 0 for any free port" in printed
+
+
 def test_from_python(folder: Path) -> None:
     frame = pd.DataFrame({"lr": [0.1, 0.1], "arm": ["sgd", "adam"], "accuracy": [0.5, 0.8]})
     with pytest.raises(rb.RobustnessError, match="no column 'metric' or 'value'; name the column"):

@@ -59,7 +59,7 @@ def test_a_name_that_no_file_can_have_is_made_one() -> None:
     ("words", "says"),
     [
         (["report", "mades"], "did you mean 'made'?"),
-        (["report", "missing.yaml"], "there is no such file"),
+        (["report", "missing.yaml"], "no such file"),
         (["report", "made", "--store", "sqlite:///nothing.db"], "does not exist"),
         (["report", "made", "--format", "csv", "--out", "made.db/x.csv"], "cannot be written"),
     ],

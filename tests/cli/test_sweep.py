@@ -137,6 +137,8 @@ def test_the_line_that_resumes_repeats_what_was_asked_for() -> None:
         "robustness sweep 'a study.yaml' --set training.epochs=5 "
         "--store 'postgresql://me:***@host/runs' --workers 2 --inline"
     )
+    served = make_parser().parse_args(["sweep", "quickstart", "--serve", "--port", "9000"])
+    assert resume_line(served) == "robustness sweep quickstart --port 9000 --serve"
 
 
 def test_a_store_that_fails_during_a_sweep_cuts_it_short(

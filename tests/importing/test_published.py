@@ -129,7 +129,7 @@ def test_arlbench_is_imported_in_time_and_its_unpaired_tests_are_scipys(
     assert "imported 30,720 runs of 2 arms (dqn, ppo)" in capsys.readouterr().out
     result = Result(store_of(tmp_path), "arlbench")
     assert len(result.epochs) == 307_200
-    every: dict[str, list[float]] = {"dqn": [], "ppo": []}
+    every: dict[str, list[pd.Series[float]]] = {"dqn": [], "ppo": []}
     for entry in result.results["tasks"]["on"]:
         scores = {}
         for arm in ("dqn", "ppo"):
@@ -138,7 +138,7 @@ def test_arlbench_is_imported_in_time_and_its_unpaired_tests_are_scipys(
             scores[arm] = ends.groupby("run_id")["performance"].mean().to_numpy()
         (found,) = entry["scores"]
         test = stats.ttest_ind(scores["dqn"], scores["ppo"], equal_var=False)
-        assert found["p_value"] == pytest.approx(test.pvalue, rel=1e-6)
+        assert found["p_value"] == pytest.approx(test.pvalue, rel=1e-6, abs=0)
         low, high = test.confidence_interval()
         assert (found["low"], found["high"]) == pytest.approx((low, high))
         pairs = np.sign(scores["dqn"][:, None] - scores["ppo"][None, :])
@@ -146,18 +146,24 @@ def test_arlbench_is_imported_in_time_and_its_unpaired_tests_are_scipys(
         ends = {arm: _ends(folder / f"{entry['task']}_{arm}.csv.gz") for arm in every}
         both = pd.concat(list(ends.values()))
         for arm, own in ends.items():
-            every[arm] += ((own - both.mean()) / both.std()).groupby(level="run_id").mean().tolist()
-    # Over tasks: no configuration occurs on two of them, so each counts on its own, in standard deviations of its task.
-    over = stats.ttest_ind(every["dqn"], every["ppo"], equal_var=False)
+            every[arm].append((own - both.mean()) / both.std())
+    # Over tasks: in standard deviations of a task; a configuration counts once, by its mean over the two or four tasks
+    # on which it was run.
+    means = {arm: pd.concat(parts).groupby(level=0).mean() for arm, parts in every.items()}
+    assert [len(own) for own in means.values()] == [512, 512]
+    over = stats.ttest_ind(means["dqn"], means["ppo"], equal_var=False)
     (last,) = [entry for entry in result.results["scores"] if entry["epoch"] == "last"]
-    assert last["p_value"] == pytest.approx(over.pvalue, rel=1e-6)
-    assert last["mean_difference"] == pytest.approx(np.mean(every["dqn"]) - np.mean(every["ppo"]), rel=1e-9)
+    assert last["p_value"] == pytest.approx(over.pvalue, rel=1e-6, abs=0)
+    assert last["mean_difference"] == pytest.approx(means["dqn"].mean() - means["ppo"].mean(), rel=1e-9)
 
 
 def _ends(path: Path) -> pd.Series[float]:
     """The performance of each run of a file at its end, by configuration."""
     runs = pd.read_csv(path)
-    return runs[runs["budget"] == runs["budget"].max()].set_index("run_id")["performance"]
+    names = [name for name in runs.columns if name.startswith("hp_config.")]
+    runs.index = pd.Index(["|".join(map(str, values)) for values in runs[names].itertuples(index=False)])
+    ends: pd.Series[float] = runs.loc[runs["budget"] == runs["budget"].max(), "performance"]
+    return ends
 
 
 def test_the_variants_of_adkins_are_compared_pairwise(adkins: Result) -> None:

@@ -26,7 +26,7 @@ def made_runs() -> list[dict[str, Any]]:
     """Two optimisers, twelve rates, two seeds; one run crashed before its first epoch and one ended in NaN."""
     generator = np.random.default_rng(3)
     rates = [float(rate) for rate in 10 ** generator.uniform(-4, 0, 12)]
-    runs = []
+    runs: list[dict[str, Any]] = []
     for optimizer in ("adam", "sgd"):
         for rate in rates:
             for seed in (1, 2):

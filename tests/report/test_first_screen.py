@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.kinds import FIVE, KINDS
 from support.stores import HOSTILE, fill, made_study, renamed_arms
@@ -240,7 +241,9 @@ def test_every_variable_of_the_style_is_declared_in_the_theme() -> None:
     styles = [path.read_text(encoding="utf-8") for path in TEMPLATES.glob("*.css")]
     used = {name for style in styles for name in re.findall(r"var\((--[\w-]+)", style)}
     declared = {name for style in styles for name in re.findall(r"(--[\w-]+):", style)}
-    assert used <= declared
+    scripts = [path.read_text(encoding="utf-8") for path in (TEMPLATES / "scripts").glob("*.js")]
+    set_by_scripts = {name for script in scripts for name in re.findall(r'setProperty\("(--[\w-]+)"', script)}
+    assert used <= declared | set_by_scripts
 
 
 def test_a_notebook_shows_the_first_screen_with_a_style_that_applies_to_it_alone(
@@ -266,9 +269,10 @@ def test_the_figure_for_papers_has_a_point_and_a_line_for_each_comparison(study_
     assert compared is not None
     with drawing():
         axes = picture.draw().axes[0]
-    points = [line.get_xdata()[0] for line in axes.lines if line.get_marker() in {"o", "s"}]
+    drawn = [(line, np.asarray(line.get_xdata(), dtype=float)) for line in axes.lines]
+    points = [float(x[0]) for line, x in drawn if line.get_marker() in {"o", "s"}]
     assert points == pytest.approx([100 * line.difference for line in compared.lines])
-    ends = [tuple(line.get_xdata()) for line in axes.lines if len(line.get_xdata()) == 2 and line.get_linewidth() > 2]
+    ends = [tuple(x.tolist()) for line, x in drawn if len(x) == 2 and line.get_linewidth() > 2]
     assert ends == [pytest.approx((100 * (line.low or 0), 100 * (line.high or 0))) for line in compared.lines]
 
 

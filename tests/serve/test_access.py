@@ -179,7 +179,7 @@ def test_the_url_with_the_token_sets_a_cookie_once_and_leaves_the_address_bar(gu
     assert status == 303
     assert headers["location"] == "/studies/simulated"
     cookie = headers["set-cookie"]
-    assert guarded.server.token not in cookie
+    assert str(guarded.server.token) not in cookie
     assert {"httponly", "samesite=strict", "path=/"} <= {part.strip().lower() for part in cookie.split(";")[1:]}
     session = cookie.split(";")[0]
     assert guarded.get("/studies/simulated", Cookie=session)[0] == 200

@@ -99,6 +99,12 @@ def test_a_missing_extra_is_one_line_that_names_it(
     assert capsys.readouterr().err.endswith(line)
 
 
+def test_a_port_without_a_page_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sweep", str(write_study(tmp_path)), "--inline", "--port", "9000", "-s", f"sqlite:///{tmp_path / 'a.db'}"]
+    assert main(words) == 2
+    assert capsys.readouterr().err == "robustness: --port is the port of the live page: it needs --serve\n"
+
+
 @pytest.mark.parametrize("port", ["-1", "65536", "x", "1.5"])
 def test_a_bad_port_is_one_line(port: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
@@ -130,7 +136,7 @@ def test_a_sweep_serves_its_page_until_it_ends(store_url: str, tmp_path: Path) -
             processes = family(driver.pid)
             assert [port for _, port in listeners(processes)] == [served.port]
             events.until(lambda news: news.get("state") == "finished" and news["tallies"][0]["done"] == 5)
-            names = []
+            names: list[str] = []
             while not names or names[-1]:
                 names.append(events.next()[0])
             assert "farewell" in names

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from support.processes import sweeping
 from support.stores import HOSTILE, hostile, mixed
 from support.studies import write_study
 
-from robustness.serve.assets import assets, colours
+from report.embedding import asset
+from robustness.serve.assets import assets
 from robustness.store import open_store
 from robustness.trial import ENDED, EpochResult
 
@@ -54,17 +56,16 @@ def ended_times(url: str) -> list[float]:
 def test_a_sweep_on_two_workers_is_followed_through_a_kill_to_its_end(
     browser: Browser, store_url: str, tmp_path: Path
 ) -> None:
-    study = write_study(tmp_path, training={"epochs": 3, "pause": 0.15}, sampling={"configurations": 14, "seed": 3})
+    study = write_study(tmp_path, training={"epochs": 3, "pause": 0.6}, sampling={"configurations": 8, "seed": 3})
     options = ("--store", store_url, "--workers", "2", "--quiet")
     with serving(store_url) as served:
         visit(browser, f"{served.url}/studies/simulated")
         browser.wait(lambda: shown(browser).startswith("Waiting: "))
         with sweeping(study, *options) as driver:
-            browser.wait(lambda: shown(browser).startswith("Running: "))
+            browser.wait(lambda: shown(browser).startswith("Running"))
             browser.run(RECORD)
-            browser.wait(lambda: len(ended_times(store_url)) >= 8)
-            rows = browser.run("return document.querySelectorAll('#running tbody tr').length")
-            assert rows in (1, 2)
+            browser.wait(lambda: len(ended_times(store_url)) >= 6)
+            browser.wait(lambda: browser.run("return document.querySelectorAll('#running tbody tr').length"))
             time.sleep(SOON)
             os.kill(driver.pid, signal.SIGKILL)
             killed = time.monotonic()
@@ -78,11 +79,11 @@ def test_a_sweep_on_two_workers_is_followed_through_a_kill_to_its_end(
         assert "No trial is running." in shown(browser, "running")
         seen: list[tuple[float, int]] = browser.run("return window.seen")
         with sweeping(study, *options) as driver:
-            browser.wait(lambda: shown(browser).startswith("Running: "))
+            browser.wait(lambda: shown(browser).startswith("Running"))
             assert driver.wait(120) == 0
         browser.wait(lambda: shown(browser) == "The sweep has finished.")
-        assert "28" in shown(browser, "figures")
-        assert browser.run("return document.querySelectorAll('#curves polyline').length") == 28
+        assert "16" in shown(browser, "figures")
+        assert browser.run("return document.querySelectorAll('#curves polyline').length") == 16
         console, requested = browser.drain()
         assert console == []
         assert {url.split("/")[2] for url in requested if url.startswith("http")} == {f"127.0.0.1:{served.port}"}
@@ -91,7 +92,7 @@ def test_a_sweep_on_two_workers_is_followed_through_a_kill_to_its_end(
         for number, ended in enumerate(first_part, 1)
         if ended > seen[0][0] and ended < first_part[-1]
     ]
-    assert len(late) >= 4
+    assert len(late) >= 3
     assert max(late) < SOON, late
     assert all(before[1] <= after[1] for before, after in pairwise(seen))
 
@@ -168,7 +169,7 @@ def test_it_fits_every_width_and_is_accessible(browser: Browser, tmp_path: Path,
             for path, ready in (("/", "studies"), ("/studies/mixed", "failed")):
                 visit(browser, served.url + path)
                 browser.look(width, scheme)
-                browser.wait(lambda place=ready: shown(browser, place))
+                browser.wait(partial(shown, browser, ready))
                 assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
                 assert browser.violations() == []
             assert not overlaps(browser)
@@ -227,14 +228,10 @@ def test_keyboard_reaches_links_arms_and_tables(browser: Browser, tmp_path: Path
 
 
 def test_colours_are_those_of_the_report() -> None:
-    defined = set(re.findall(r"(--[\w-]+):", colours()))
-    used = {
-        name
-        for file, asset in assets().items()
-        if file.endswith((".css", ".js"))
-        for name in re.findall(r"var\((--[\w-]+)\)", asset.content.decode())
-    }
+    files = {name: found.content.decode() for name, found in assets().items()}
+    assert files["theme.css"] == asset("theme.css")
+    defined = set(re.findall(r"(--[\w-]+):", files["theme.css"]))
+    used = {name for text in files.values() for name in re.findall(r"var\((--[\w-]+)\)", text)}
     assert used <= defined
     assert {f"--arm{place}" for place in range(8)} <= used
-    # One block for light, one for dark.
-    assert colours().count("--paper:") == 2
+    assert not re.findall(r"#[0-9a-f]{3,8}\b|rgb", files["live.css"])

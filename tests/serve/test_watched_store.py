@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -17,7 +18,7 @@ from robustness.trial import TrialKey
 KEPT = Path(__file__).parents[1] / "store" / "kept" / "before_the_move.db"
 
 
-def add(store: Store, folder: Path, **changes: object) -> None:
+def add(store: Store, folder: Path, **changes: Any) -> None:
     study = load_study(str(write_study(folder, **changes)))
     store.register(study, make_plan(study))
 
@@ -80,7 +81,7 @@ def test_a_sweep_that_stopped_on_its_evidence_has_finished(store_url: str, tmp_p
                 writer.started(TrialKey(0, "first"))
                 writer.ended(TrialKey(0, "first"), "finished", 0.9, 1, None, 1.0)
             watched.look()
-            assert watched.studies["simulated"].state == "running"
+            assert watched.studies["simulated"].overview()["state"] == "running"
             # The last thing that the driver writes; no trial changes with it.
             study.save_note("stopped", {"reason": "decided", "comparisons": []})
         assert watched.look() == {"simulated"}

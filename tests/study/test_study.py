@@ -129,7 +129,7 @@ def test_a_space_is_found_beside_the_study_or_by_its_bundled_name(tmp_path: Path
         SearchSpaceError, match=r"study\.yaml: space: unknown search space.*did you mean 'paper_random'"
     ):
         load_study(write(tmp_path, small(space="paper_radnom")))
-    with pytest.raises(SearchSpaceError, match=r"study\.yaml: space: .*there is no such file"):
+    with pytest.raises(SearchSpaceError, match=r"study\.yaml: space: .*no such file"):
         load_study(write(tmp_path, small(space="not_there.yaml")))
 
 

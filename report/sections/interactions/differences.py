@@ -90,7 +90,8 @@ def tested_differences(study: JudgedStudy, arms: tuple[str, str], differences: p
     watched = watched_comparisons(frames.compared, terms.get("arms"))
     if watched != [arms] or (terms.get("outcome") or frames.primary) != frames.primary or not frames.has_thresholds:
         return None
-    end = len(frames.configurations) if stopped is None else int(stopped["configurations"])
+    # Notes of earlier versions count pairs.
+    end = len(frames.configurations) if stopped is None else int(stopped.get("configurations") or stopped["pairs"])
     if study.sample.watch is None or study.sample.watch.prefix < end:
         return None
     return differences[differences.index < end]

@@ -165,7 +165,8 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
     logarithmic = is_number and numeric.min() > 0 and numeric.max() / numeric.min() >= 10
     places = numeric if is_number else values.map(lambda value: kinds.index(str(value)), na_action="ignore")
     discrete = values.nunique() <= MOST_VALUES
-    ends = np.sort((np.log(places.dropna().astype(float)) if logarithmic else places.dropna().astype(float)).unique())
+    known = places.dropna().to_numpy(dtype=float)
+    ends = np.unique(np.log(known) if logarithmic else known)
     # Points of several arms at one value stand side by side.
     step = 0.14 * float(np.diff(ends).min()) if discrete and len(ends) > 1 else 0.0
     for number, arm in enumerate(arms):
