@@ -52,7 +52,8 @@ def _section(analysis: Analysis, entry: InteractionsResult, deciding: list[str],
             test = p_number(each["p_adjusted"])
             rows.append((text(name, 40), str(level["value"]), str(level["configurations"]), cell, test))
     strongest = sorted(deciding, key=lambda name: -(entry["hyperparameters"][name]["explained"] or 0.0))
-    drawn = strongest[:2] or list(entry["hyperparameters"])[:1]
+    # Without a pair there is nothing to draw.
+    drawn = (strongest[:2] or list(entry["hyperparameters"])[:1]) if len(analysis.pairs) else []
     pictures = [
         Picture(
             f"hangs-{place}-{number}",
