@@ -39,6 +39,8 @@ note();
 
 
 def visit(browser: Browser, url: str) -> None:
+    # The page of a test before may still be trying to reach its server, which the console shows.
+    browser.driver.get("about:blank")
     browser.drain()
     browser.driver.get(url)
 
