@@ -51,7 +51,7 @@ class ListedStudy(LargeStudy):
     """The large study with its arms in the document, as every study has them."""
 
     def document(self) -> dict[str, Any]:
-        arms = [{"label": arm, "method": arm, "options": {}} for arm in ("mfvi", "radial")]
+        arms: list[dict[str, Any]] = [{"label": arm, "method": arm, "options": {}} for arm in ("mfvi", "radial")]
         sampling = {"seed": 0, "replicates": 1}
         return super().document() | {"arms": arms, "sampling": sampling, "space": {"batch_size": [16]}}
 

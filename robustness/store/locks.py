@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from filelock import FileLock, Timeout
-from sqlalchemy import BigInteger, Connection, cast, column, func, select, table
+from sqlalchemy import BigInteger, Connection, Text, cast, column, func, select, table
 from sqlalchemy.exc import SQLAlchemyError
 
 from robustness.errors import StoreError
@@ -79,7 +79,8 @@ def is_locked(database: Database, study: str) -> bool:
 def _is_advisory_lock_held(database: Database, study: str) -> bool:
     key = _advisory_key(study) % 2**64
     locks = table("pg_locks", *(column(name) for name in ("locktype", "database", "classid", "objid", "objsubid")))
-    here = select(column("oid")).select_from(table("pg_database")).where(column("datname") == func.current_database())
+    databases = table("pg_database", column("oid", BigInteger), column("datname", Text))
+    here = select(databases.c.oid).where(databases.c.datname == func.current_database())
     held = select(func.count()).where(
         locks.c.locktype == "advisory",
         locks.c.database == here.scalar_subquery(),

@@ -22,9 +22,7 @@ FIGURES = ("Pairs", "Score along a hyperparameter", "Parallel coordinates")
 def expected_shares(analysis: Analysis, kept: pd.Series[Any], nothing: float | None = None) -> list[str]:
     part = at_levels(analysis.study, nothing, None).restricted(kept)
     return [
-        share_cell(entry[outcome])  # type: ignore[literal-required]
-        for entry in part.outcome_counts.values()
-        for outcome in ("learned_nothing", "good")
+        share_cell(entry[outcome]) for entry in part.outcome_counts.values() for outcome in ("learned_nothing", "good")
     ]
 
 
