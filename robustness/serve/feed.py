@@ -74,7 +74,9 @@ class Feed:
             self._send(event("farewell", {}), *topics)
         for queue in self._viewers:
             _put(queue, None)
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        # In the thread that uses the store, which may be waiting for a database: nobody waits for it.
+        self._thread.submit(self.store.close)
+        self._thread.shutdown(wait=False)
 
     @property
     def is_full(self) -> bool:
