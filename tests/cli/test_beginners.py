@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,12 +47,6 @@ MISTAKES = {
     "a misspelt key": Mistake("plan quickstart --set training.epoch=5", "'epoch'", "did you mean 'epochs'?"),
     "text for a number": Mistake("plan quickstart --set sampling.configurations=many", "'many'", "valid integer"),
     "a misspelt arm": Mistake("plan quickstart --set arms=[mfvi,radail]", "'radail'", "did you mean 'radial'?"),
-    "a GPU that is not there": Mistake(
-        "sweep quickstart --set resources.gpu=99", "99 GPU", "--set resources.KEY=VALUE"
-    ),
-    "a Ray cluster that is not there": Mistake(
-        "sweep quickstart --ray-address 127.0.0.1:9", "'127.0.0.1:9' cannot be reached", "ray start --head"
-    ),
     "a search run as a sweep": Mistake("sweep fundus_final", "`search` section", "robustness optimize"),
     "a sweep run as a search": Mistake("optimize quickstart", "no `search` section", "robustness sweep"),
     "a trial that the study does not have": Mistake(
@@ -91,6 +86,16 @@ MISTAKES = {
     ),
     "an unknown format": Mistake("report x --format pdf", "'pdf'", "'html', 'json', 'csv'"),
 }
+
+OF_RAY = {
+    "a GPU that is not there": Mistake(
+        "sweep quickstart --set resources.gpu=99", "99 GPU", "--set resources.KEY=VALUE"
+    ),
+    "a Ray cluster that is not there": Mistake(
+        "sweep quickstart --ray-address 127.0.0.1:9", "'127.0.0.1:9' cannot be reached", "ray start --head"
+    ),
+}
+"""Mistakes that are noticed when Ray starts, so not in a process where it has started already."""
 
 
 @pytest.fixture
@@ -134,6 +139,16 @@ def test_a_mistake_is_answered_by_what_was_found_and_what_would_be_right(
     printed = answer(mistake.words, capsys)
     assert mistake.found in printed
     assert mistake.right in printed
+
+
+@pytest.mark.parametrize("mistake", OF_RAY.values(), ids=OF_RAY)
+def test_a_mistake_about_the_cluster_is_answered_likewise(mistake: Mistake, folder: Path) -> None:
+    command = [sys.executable, "-m", "robustness", *mistake.words.split()]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.strip().count("\n") == 0
+    assert mistake.found in done.stderr
+    assert mistake.right in done.stderr
 
 
 def write(**changes: Any) -> None:
