@@ -88,7 +88,7 @@ def test_the_notebook_runs_on_two_workers_and_shows_its_result(tmp_path: Path, m
     assert "30 pairs" in printed
     shown = cells[-1].outputs[0].data["text/html"]
     assert "<svg" in shown
-    assert "30 pairs" in shown
+    assert "30 paired configurations" in shown
     assert (tmp_path / "notebook.html").exists()
     with robustness.open_store(f"sqlite:///{tmp_path / 'robustness.db'}", create=False) as store:
         (name,) = store.names()
