@@ -15,7 +15,8 @@ from robustness.optimize.plan import plan_search
 from robustness.study.loading import load_study
 from robustness.study.study import Study
 from robustness.sweep.plan import Plan, make_plan
-from robustness.sweep.power import DISCORDANCE, equivalence_line, sample_size_line
+from robustness.sweep.power import AGREEING, DISCORDANCE, equivalence_line, sample_size_line
+from robustness.sweep.watched_power import watched_lines
 
 ROWS = 100
 """Longer tables are cut; --json prints all rows."""
@@ -39,17 +40,27 @@ def run(arguments: argparse.Namespace) -> int:
         print(printable_json(plan.as_json(), indent=2))
         return DONE
     _print_counts(study, plan)
-    if len(study.arms) > 1 and study.outcomes.primary is not None:
-        discordance = DISCORDANCE if arguments.discordance is None else arguments.discordance
-        line = sample_size_line(
-            len(plan.configurations), study.outcomes.primary, arguments.difference, discordance, len(study.compared)
-        )
-        print(f"sample size: {line}")
-        margin = study.outcomes.fraction_margin
-        if margin is not None:
-            print(f"equivalence: {equivalence_line(len(plan.configurations), margin, arguments.discordance)}")
+    for name, line in _sample_size(arguments, study, len(plan.configurations)).items():
+        print(f"{name}: {line}")
     _print_configurations(plan)
     return DONE
+
+
+def _sample_size(arguments: argparse.Namespace, study: Study, pairs: int) -> dict[str, str]:
+    """What the pairs can show: a difference and, in a study with a margin, equivalence."""
+    if len(study.arms) < 2 or study.outcomes.primary is None:
+        return {}
+    discordance = DISCORDANCE if arguments.discordance is None else arguments.discordance
+    agreeing = AGREEING if arguments.discordance is None else arguments.discordance
+    margin, comparisons = study.outcomes.fraction_margin, len(study.compared)
+    if study.stop is not None:
+        return watched_lines(pairs, study.stop, comparisons, arguments.difference, discordance, margin, agreeing)
+    lines = {
+        "sample size": sample_size_line(pairs, study.outcomes.primary, arguments.difference, discordance, comparisons)
+    }
+    if margin is not None:
+        lines["equivalence"] = equivalence_line(pairs, margin, agreeing)
+    return lines
 
 
 def _register(arguments: argparse.Namespace, study: Study, plan: Plan) -> int:

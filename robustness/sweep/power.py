@@ -111,9 +111,11 @@ AGREEING = 0.05
 """Assumed share of discordant pairs of arms that do not differ."""
 
 
-def equivalence_line(pairs: int, margin: float, discordance: float | None = None) -> str:
-    """Describe how many pairs show that two arms are equivalent within the margin, and with what probability."""
-    assumed = AGREEING if discordance is None else discordance
+def equivalence_line(pairs: int, margin: float, assumed: float = AGREEING) -> str:
+    """Describe how many pairs show that two arms are equivalent within the margin, and with what probability.
+
+    `assumed` is the share of discordant pairs of arms that do not differ.
+    """
     least = pairs_for_equivalence(0, 0, margin)
     needed = pairs_needed_for_equivalence(assumed, margin, POWER)
     power = equivalence_power(pairs, assumed, margin)
