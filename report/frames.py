@@ -213,9 +213,9 @@ def load_frames(study: StudyStore) -> StudyFrames:
     epochs = study.epochs()
     found = contradictions(stored, epochs, document)
     default = stored["stage"] == "default"
-    drawn = _frames(study, document, stored[~default], epochs[epochs["configuration"] != DEFAULT_CONFIGURATION], found)
     if not default.any():
-        return drawn
+        return _frames(study, document, stored, epochs, found)
+    drawn = _frames(study, document, stored[~default], epochs[epochs["configuration"] != DEFAULT_CONFIGURATION], found)
     return replace(drawn, default=_default_frames(drawn, stored[default], epochs))
 
 

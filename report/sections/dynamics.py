@@ -7,7 +7,7 @@ studies that measure that noise (`training.gradient_noise_every`). Every trial i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
@@ -20,7 +20,7 @@ from report.drawing.axes import label_ends, plain_numbers
 from report.drawing.style import panel
 from report.judged_study import JudgedStudy
 from report.words import number, text
-from robustness.statistics.turning import LEAST_VALUES, turning_point
+from robustness.statistics.turning import LEAST_VALUES, may_turn, turning_point
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 NOISE = "gradient_sd"
+NOTHING: NDArray[np.float64] = np.empty(0)
 TURNS = (("train_auc", "down"), ("nll", "up"), (NOISE, "up"))
 """The measures, and the way in which each turns where training falls apart."""
 WORDS = {
@@ -94,8 +95,12 @@ def _arm(epochs: pd.DataFrame) -> dict[str, MeasureTurns]:
     spans = list(zip([0, *ends[:-1]], ends, strict=True))
     for measure, way in TURNS:
         values = ordered[measure].to_numpy(dtype=float) if measure in ordered else np.full(len(ordered), np.nan)
+        if measure == NOISE:
+            values = np.log(values, out=np.full(len(values), np.nan), where=values > 0)
+        worth = _may_turn(values, spans, up=way == "up")
         trials = [
-            _trial(keys[start], numbers[start:end], values[start:end], measure, up=way == "up") for start, end in spans
+            _trial(keys[start], numbers[start:end], values[start:end] if maybe else NOTHING, measure, up=way == "up")
+            for (start, end), maybe in zip(spans, worth, strict=True)
         ]
         places = [trial["epoch"] for trial in trials if trial["epoch"] is not None]
         measures[measure] = {
@@ -108,13 +113,21 @@ def _arm(epochs: pd.DataFrame) -> dict[str, MeasureTurns]:
     return measures
 
 
+def _may_turn(values: NDArray[np.float64], spans: Sequence[tuple[int, int]], up: bool) -> NDArray[np.bool_]:
+    """Which of the trials, each a span of the values, is worth a closer look; trials of one length together."""
+    lengths, worth = np.array([end - start for start, end in spans], dtype=np.int64), np.zeros(len(spans), dtype=bool)
+    starts = np.array([start for start, _ in spans], dtype=np.int64)
+    for length in np.unique(lengths):
+        these = np.flatnonzero(lengths == length)
+        worth[these] = may_turn(values[starts[these, None] + np.arange(length)], up)
+    return worth
+
+
 def _trial(
     key: NDArray[np.int64], epochs: NDArray[np.int64], values: NDArray[np.float64], measure: str, up: bool
 ) -> TrialTurn:
-    """Where the trial with this configuration and replicate turned, from a measure at each of its epochs."""
-    if measure == NOISE:
-        values = np.log(values, out=np.full(len(values), np.nan), where=values > 0)
-    turn = turning_point(epochs, values, up=up)
+    """Where the trial with this configuration and replicate turned, from a measure at each of its epochs, if any."""
+    turn = turning_point(epochs, values, up=up) if len(values) else None
     trial: TrialTurn = {
         "configuration": int(key[0]),
         "replicate": int(key[1]),

@@ -30,8 +30,6 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 PERMUTATIONS = 1999
 LEAST_CONFIGURATIONS = 40
-MOST_CELLS = 10_000_000
-"""Permutations x configurations that are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -72,28 +70,33 @@ def pair_interactions(differences: ArrayLike, levels: Mapping[str, Integers], se
 def _additive(d: Floats, first: Integers, second: Integers, rng: np.random.Generator) -> tuple[float, float] | None:
     """The share explained by cells beyond an additive fit, and its p-value; None where there is nothing to test."""
     one, two = _indicators(first), _indicators(second)
-    cells = _indicators(first * (int(second.max()) + 1) + second)
+    numbers = first * (int(second.max()) + 1) + second
     variation = float(((d - d.mean()) ** 2).sum())
     if min(one.shape[1], two.shape[1]) < 2 or variation <= 1e-12:
         return None
     design = np.concatenate([one, two], axis=1)
-    if cells.shape[1] <= one.shape[1] + two.shape[1] - 1 or cells.shape[1] >= len(d):
+    order = np.argsort(numbers, kind="stable")
+    _, starts, counts = np.unique(numbers[order], return_index=True, return_counts=True)
+    if len(counts) <= one.shape[1] + two.shape[1] - 1 or len(counts) >= len(d):
         return None
     basis = _orthonormal(design)
     residuals = d - basis @ (basis.T @ d)
     if float((residuals**2).sum()) <= 1e-9 * variation:
         return None
-    counts = cells.sum(axis=0)
-    observed = float(((residuals @ cells) ** 2 / counts).sum())
-    # Large studies have fewer, which is all that memory allows; the least p-value is then 1 / 400.
-    permutations = int(np.clip(MOST_CELLS // len(d), 399, PERMUTATIONS))
-    permuted = rng.permuted(np.tile(residuals, (permutations, 1)), axis=1)
-    permuted -= permuted @ basis @ basis.T
-    null = ((permuted @ cells) ** 2 / counts).sum(axis=1)
+    of_cells = basis[order[starts]]
+    observed = float((np.add.reduceat(residuals[order], starts) ** 2 / counts).sum())
+    # The fit is constant within a cell, so sums over cells say all of it: of the permuted, and of what its fit leaves.
+    sums, shuffled = np.empty((PERMUTATIONS, len(starts))), residuals.copy()
+    for row in sums:
+        rng.shuffle(shuffled)
+        np.add.reduceat(shuffled, starts, out=row)
+    fits = sums @ of_cells
+    null = ((sums - counts * (fits @ of_cells.T)) ** 2 / counts).sum(axis=1)
     # The additive fit leaves permuted residuals less to explain: compare shares of what is left.
-    share = observed / float((residuals**2).sum())
-    shares = null / np.maximum((permuted**2).sum(axis=1), 1e-300)
-    p_value = (1 + int((shares >= share - 1e-9).sum())) / (permutations + 1)
+    left = float((residuals**2).sum())
+    share = observed / left
+    shares = null / np.maximum(left - (fits**2).sum(axis=1), 1e-300)
+    p_value = (1 + int((shares >= share - 1e-9).sum())) / (PERMUTATIONS + 1)
     return observed / variation, p_value
 
 

@@ -55,12 +55,8 @@ def turning_point(epochs: ArrayLike, values: ArrayLike, up: bool = False) -> Tur
         return None
     width = smoothing_width(n)
     level = smoothed(y, width)
-    noise = neighbour_noise(y)
-    # Rounded values may have no noise at all; any fall is then significant.
-    unit = max(noise, 1e-12 * max(1.0, float(np.abs(y).max())))
+    unit, end, fall = (float(each[0]) for each in _falls(y[None, :], level[None, :], width))
     best = int(level.argmax())
-    end = float(y[-width:].mean())
-    fall = (float(level[best]) - end) / (unit * math.sqrt(2 / width))
     if fall < LEAST_FALL or n - best < 4:
         return None
     trend = stats.kendalltau(np.arange(n - best), y[best:], alternative="less")
@@ -71,21 +67,46 @@ def turning_point(epochs: ArrayLike, values: ArrayLike, up: bool = False) -> Tur
     return Turn(float(x[at_best[-1]]), sign * float(level[best]), sign * end, fall, float(trend.pvalue))
 
 
+def may_turn(values: NDArray[np.float64], up: bool = False) -> NDArray[np.bool_]:
+    """Which of many series [series, n] may have a turning point: those that are not finite, or fall far enough.
+
+    It spares a large report the examination of each single series.
+    """
+    y = -values if up else values
+    if y.shape[1] < LEAST_VALUES:
+        return np.zeros(len(y), dtype=bool)
+    finite: NDArray[np.bool_] = np.asarray(np.isfinite(y).all(axis=1))
+    y, width = np.where(finite[:, None], y, 0.0), smoothing_width(y.shape[1])
+    _, _, fall = _falls(y, smoothed(y, width), width)
+    return ~finite | (fall >= LEAST_FALL)
+
+
+def _falls(
+    y: NDArray[np.float64], level: NDArray[np.float64], width: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The noise, the mean of the last values and the fall of each series [series, n] with the running mean `level`."""
+    # Rounded values may have no noise at all; any fall is then significant.
+    unit = np.maximum(neighbour_noise(y), 1e-12 * np.maximum(1.0, np.abs(y).max(axis=1)))
+    end = y[:, -width:].mean(axis=1)
+    return unit, end, (level.max(axis=1) - end) / (unit * math.sqrt(2 / width))
+
+
 def smoothing_width(n: int) -> int:
     """Smoothing width: odd, about a tenth of the n values, at least three."""
     return max(3, 2 * (n // 20) + 1)
 
 
 def smoothed(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Centred running mean over `width` values; near the ends, over the widest symmetric window that fits."""
-    half = width // 2
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    place = np.arange(len(values))
-    reach = np.minimum(half, np.minimum(place, len(values) - 1 - place))
-    means: NDArray[np.float64] = (total[place + reach + 1] - total[place - reach]) / (2 * reach + 1)
+    """Centred running mean [..., n] over `width` values; near the ends, over the widest symmetric window that fits."""
+    half, n = width // 2, values.shape[-1]
+    total = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
+    place = np.arange(n)
+    reach = np.minimum(half, np.minimum(place, n - 1 - place))
+    means: NDArray[np.float64] = (total[..., place + reach + 1] - total[..., place - reach]) / (2 * reach + 1)
     return means
 
 
-def neighbour_noise(values: NDArray[np.float64]) -> float:
-    """Standard deviation of single values about a slowly varying level, from differences of neighbours."""
-    return float(1.4826 * np.median(np.abs(np.diff(values))) / math.sqrt(2))
+def neighbour_noise(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation of single values [..., n] about a slowly varying level, from differences of neighbours."""
+    noise: NDArray[np.float64] = 1.4826 * np.median(np.abs(np.diff(values, axis=-1)), axis=-1) / math.sqrt(2)
+    return noise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robustness.statistics.turning import neighbour_noise, smoothed, turning_point
+from robustness.statistics.turning import may_turn, neighbour_noise, smoothed, turning_point
 
 LENGTHS = (15, 40, 150)
 
@@ -87,3 +87,18 @@ def test_the_noise_of_normal_values_is_their_standard_deviation_for_any_slope() 
     values = np.random.default_rng(6).normal(scale=0.3, size=20_000)
     assert neighbour_noise(values) == pytest.approx(0.3, rel=0.03)
     assert neighbour_noise(values + 1e-3 * np.arange(20_000)) == pytest.approx(0.3, rel=0.03)
+
+
+@pytest.mark.parametrize("up", [False, True])
+def test_series_that_are_not_worth_a_look_do_not_turn(up: bool) -> None:
+    rng = np.random.default_rng(3)
+    epochs = np.arange(60)
+    peak = np.maximum(0, 20 - np.abs(epochs - 30)) * rng.choice([-0.2, 0.0, 0.05, 0.2], size=(300, 1))
+    values = peak + rng.normal(size=(300, 60))
+    values[::7, 11] = np.nan
+    turned = np.array([turning_point(epochs, row, up=up) is not None for row in values])
+    worth = may_turn(values, up)
+    assert 20 < turned.sum() < 200
+    assert not (turned & ~worth).any()
+    assert (~worth).sum() > 50
+    assert not may_turn(values[:, :9], up).any(), "too short to turn"
