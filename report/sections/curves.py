@@ -35,10 +35,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if imported and not epochs.duplicated(["configuration", "arm", "replicate"]).any():
         # A run of one epoch has no curve.
         return
-    counted = epochs.loc[~epochs["pretraining"] & np.isfinite(epochs[analysis.metric])]
     judged = analysis.trials.dropna(subset=["outcome"])
     keys = ["arm", "configuration", "replicate"]
-    merged = counted[[*keys, "epoch", analysis.metric]].merge(judged[[*keys, "outcome"]], on=keys)
+    trained = analysis.frames.trained_epochs[[*keys, "epoch", analysis.metric]]
+    merged = trained[np.isfinite(trained[analysis.metric])].merge(judged[[*keys, "outcome"]], on=keys)
     if merged.empty:
         return
     pictures, rows, thinned = [], [], False
