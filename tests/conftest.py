@@ -36,6 +36,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=order.__getitem__)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("dist", "no") == "loadgroup" and pytest.version_tuple >= (9, 2):
+        # pytest-dev/pytest-xdist#1386
+        raise pytest.UsageError("xdist ignores groups of tests from pytest 9.2 on: install that of constraints.txt")
+
+
 @pytest.fixture(scope="session")
 def local_ray() -> Iterator[None]:
     """A Ray with 4 CPUs and 2 logical GPUs, whatever this machine has, for all tests of the session that need one."""
