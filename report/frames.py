@@ -341,22 +341,29 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     """The store's trials with the summaries of their epochs."""
     counted = frames.trained_epochs
     column = frames.metric_column
-    values = counted[[*KEY, "epoch"]].assign(
-        value=counted[column].to_numpy(dtype=float) if column in counted else np.nan
+    values = counted[column].to_numpy(dtype=float) if column in counted else np.full(len(counted), np.nan)
+    # The rows of a trial follow each other, by epoch.
+    starts = _starts(counted)
+    number = counted[KEY].iloc[starts].assign(epochs=np.diff([*starts, len(counted)]))
+    finite = np.flatnonzero(np.isfinite(values))
+    starts = _starts(counted[KEY].iloc[finite])
+    ends = np.array([*starts, len(finite)], dtype=np.int64)[1:]
+    extreme = np.minimum if frames.goal.minimizes else np.maximum
+    extremes = extreme.reduceat(values[finite], starts) if len(starts) else np.empty(0)
+    equal = np.flatnonzero(values[finite] == np.repeat(extremes, ends - starts))
+    # The earliest of equal values.
+    earliest = equal[np.searchsorted(equal, starts)]
+    rows = {"best": finite[earliest], "last": finite[ends - 1]}
+    best, last = (
+        counted[[*KEY, "epoch"]].iloc[at].assign(**{name: values[at]}).rename(columns={"epoch": f"{name}_epoch"})
+        for name, at in rows.items()
     )
-    number = counted.groupby(KEY, sort=False).size().rename("epochs")
-    finite = values[np.isfinite(values["value"])]
-    # Stable sorting keeps the earliest of equal values first.
-    best = finite.sort_values("value", ascending=frames.goal.minimizes, kind="stable").drop_duplicates(KEY)
-    last = finite.drop_duplicates(KEY, keep="last")
-    best = best.rename(columns={"value": "best", "epoch": "best_epoch"})
-    last = last.rename(columns={"value": "last", "epoch": "last_epoch"})
     search = (stored["configuration"] // SEARCH_BLOCK).astype("Int64").where(stored["run"].notna())
     numbered = stored.assign(search=search)
     joined = numbered[[*KEY, "task", *_STAGE, "status", "metric", *_RAN]].astype(
         {"arm": "str", "configuration": "int64"}
     )
-    joined = joined.merge(number.reset_index(), on=KEY, how="left")
+    joined = joined.merge(number, on=KEY, how="left")
     joined = joined.merge(best, on=KEY, how="left").merge(last, on=KEY, how="left")
     joined["epochs"] = joined["epochs"].fillna(0).astype("int64")
     for name in ("best", "last"):
@@ -366,6 +373,16 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
         joined[f"{name}_epoch"] = joined[f"{name}_epoch"].astype("Int64")
     joined["measured"] = (joined["epochs"] > 0) | np.isfinite(joined["best"])
     return joined[TRIAL_COLUMNS]
+
+
+def _starts(epochs: pd.DataFrame) -> NDArray[np.int64]:
+    """The places of rows whose trial is not that of the row before."""
+    differs = np.zeros(len(epochs), dtype=bool)
+    differs[:1] = True
+    for name in KEY:
+        codes = pd.factorize(epochs[name])[0]
+        differs[1:] |= codes[1:] != codes[:-1]
+    return np.flatnonzero(differs)
 
 
 def _sorted(frame: pd.DataFrame, arms: list[str], further: list[str]) -> pd.DataFrame:

@@ -110,8 +110,7 @@ def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last
 
 def _reading(merged: pd.DataFrame, analysis: Analysis) -> str:
     keys = ["arm", "configuration", "replicate"]
-    ordered = merged.sort_values([*keys, "epoch"])
-    groups = ordered.groupby(keys)[analysis.metric]
+    groups = merged.groupby(keys)[analysis.metric]
     best = groups.min() if analysis.goal.minimizes else groups.max()
     fell = analysis.goal.oriented(best - groups.last()).groupby("arm").median()
     losses = "; ".join(f"{text(arm, 40)} {fell[arm]:.3f}" for arm in analysis.arms.names if arm in fell.index)
