@@ -21,7 +21,7 @@ quickstart: $(VENV)/installed  ## run the bundled quickstart study and write its
 	$(BIN)/robustness sweep quickstart
 
 test: $(VENV)/installed-test  ## run all tests on up to four cores
-	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadgroup $(ARGUMENTS)
+	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(ARGUMENTS)
 
 # The packages that training steps are compared with, without the torchvision that two of them name and none needs here.
 $(VENV)/installed-benchmark: $(VENV)/installed

@@ -106,9 +106,8 @@ def fraction_entry(values: pd.Series[Any], owners: pd.Series[Any]) -> Fraction:
     `count` and `of` are trials; `configurations`, `replicates` (the most of any configuration) and `effective` (the
     number of independent trials that they are worth) say what the fraction is over; `low`, `high`, `interval`.
     """
-    sizes = owners.value_counts()
-    shares = values.groupby(owners).mean().to_numpy(dtype=float)
-    mean, low, high, method = _estimate(shares, fraction_interval(values, owners))
+    _, sizes = np.unique(owners.to_numpy(), return_counts=True)
+    mean, low, high, method = _estimate(configuration_means(values, owners), fraction_interval(values, owners))
     return {
         "count": int(values.sum()),
         "of": len(values),

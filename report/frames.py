@@ -18,7 +18,7 @@ number, and a column for each hyperparameter (NaN where a configuration has none
 single arm is called `ARM: NAME`. With several tasks, the trials of a configuration on each of them stand beside each
 other like replicates: `replicate` is that of the trial plus `TASK_BLOCK` times the place of its task, and `task` its
 label. `epochs` is the store's own frame (`robustness.store.reading`) in the same order: configuration, arm, replicate,
-epoch, pretraining, seconds, and a column for each measure.
+epoch, pretraining, seconds, and a column for each measure that any trial has.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from robustness.space.space import read_space
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
+from robustness.store.schema import MEASURES
 from robustness.study.arms import compared_arms, is_paired
 from robustness.study.registration import REGISTRATION_NOTE, Entry
 from robustness.sweep.outcomes import Summary
@@ -199,6 +200,12 @@ class StudyFrames:
         return pd.Series(values.to_numpy(dtype=float), index=pd.MultiIndex.from_frame(at_start[KEY]))
 
     @cached_property
+    def trained_epochs(self) -> pd.DataFrame:
+        """The epochs after pre-training."""
+        pretraining = self.epochs["pretraining"].to_numpy(dtype=bool)
+        return self.epochs.loc[~pretraining] if pretraining.any() else self.epochs
+
+    @cached_property
     def metric_column(self) -> str:
         """The column of `epochs` that holds the metric."""
         renamed = f"measure_{self.metric}"
@@ -210,13 +217,18 @@ def load_frames(study: StudyStore) -> StudyFrames:
     document = study.document()
     # Trials first: the epochs of one that had ended by then are all there.
     stored = study.trials()
-    epochs = study.epochs()
+    epochs = _measured(study.epochs())
     found = contradictions(stored, epochs, document)
     default = stored["stage"] == "default"
     if not default.any():
         return _frames(study, document, stored, epochs, found)
     drawn = _frames(study, document, stored[~default], epochs[epochs["configuration"] != DEFAULT_CONFIGURATION], found)
     return replace(drawn, default=_default_frames(drawn, stored[default], epochs))
+
+
+def _measured(epochs: pd.DataFrame) -> pd.DataFrame:
+    """The epochs without the usual measures that no trial has, which would be most of the memory of a large study."""
+    return epochs.drop(columns=[name for name in MEASURES if epochs[name].isna().all()])
 
 
 def _frames(
@@ -327,24 +339,31 @@ def is_missing(value: object) -> bool:
 
 def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     """The store's trials with the summaries of their epochs."""
-    counted = frames.epochs.loc[~frames.epochs["pretraining"].astype(bool)]
+    counted = frames.trained_epochs
     column = frames.metric_column
-    values = counted[[*KEY, "epoch"]].assign(
-        value=counted[column].to_numpy(dtype=float) if column in counted else np.nan
+    values = counted[column].to_numpy(dtype=float) if column in counted else np.full(len(counted), np.nan)
+    # The rows of a trial follow each other, by epoch.
+    starts = _starts(counted)
+    number = counted[KEY].iloc[starts].assign(epochs=np.diff([*starts, len(counted)]))
+    finite = np.flatnonzero(np.isfinite(values))
+    starts = _starts(counted[KEY].iloc[finite])
+    ends = np.array([*starts, len(finite)], dtype=np.int64)[1:]
+    extreme = np.minimum if frames.goal.minimizes else np.maximum
+    extremes = extreme.reduceat(values[finite], starts) if len(starts) else np.empty(0)
+    equal = np.flatnonzero(values[finite] == np.repeat(extremes, ends - starts))
+    # The earliest of equal values.
+    earliest = equal[np.searchsorted(equal, starts)]
+    rows = {"best": finite[earliest], "last": finite[ends - 1]}
+    best, last = (
+        counted[[*KEY, "epoch"]].iloc[at].assign(**{name: values[at]}).rename(columns={"epoch": f"{name}_epoch"})
+        for name, at in rows.items()
     )
-    number = counted.groupby(KEY, sort=False).size().rename("epochs")
-    finite = values[np.isfinite(values["value"])]
-    # Stable sorting keeps the earliest of equal values first.
-    best = finite.sort_values("value", ascending=frames.goal.minimizes, kind="stable").drop_duplicates(KEY)
-    last = finite.drop_duplicates(KEY, keep="last")
-    best = best.rename(columns={"value": "best", "epoch": "best_epoch"})
-    last = last.rename(columns={"value": "last", "epoch": "last_epoch"})
     search = (stored["configuration"] // SEARCH_BLOCK).astype("Int64").where(stored["run"].notna())
     numbered = stored.assign(search=search)
     joined = numbered[[*KEY, "task", *_STAGE, "status", "metric", *_RAN]].astype(
         {"arm": "str", "configuration": "int64"}
     )
-    joined = joined.merge(number.reset_index(), on=KEY, how="left")
+    joined = joined.merge(number, on=KEY, how="left")
     joined = joined.merge(best, on=KEY, how="left").merge(last, on=KEY, how="left")
     joined["epochs"] = joined["epochs"].fillna(0).astype("int64")
     for name in ("best", "last"):
@@ -354,6 +373,16 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
         joined[f"{name}_epoch"] = joined[f"{name}_epoch"].astype("Int64")
     joined["measured"] = (joined["epochs"] > 0) | np.isfinite(joined["best"])
     return joined[TRIAL_COLUMNS]
+
+
+def _starts(epochs: pd.DataFrame) -> NDArray[np.int64]:
+    """The places of rows whose trial is not that of the row before."""
+    differs = np.zeros(len(epochs), dtype=bool)
+    differs[:1] = True
+    for name in KEY:
+        codes = pd.factorize(epochs[name])[0]
+        differs[1:] |= codes[1:] != codes[:-1]
+    return np.flatnonzero(differs)
 
 
 def _sorted(frame: pd.DataFrame, arms: list[str], further: list[str]) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from report.frames import TASK_BLOCK
@@ -58,7 +59,7 @@ def configuration_table(analysis: Analysis) -> ConfigurationTable:
         for row in kept[[*keys, "arm", "status", "score", "outcome"]].itertuples(index=False)
     }
     names = analysis.arms.names
-    drawn = {each: _drawn(analysis, each) for each in shown["configuration"].unique().tolist()}
+    drawn = _drawn(analysis, shown["configuration"].unique().tolist())
     rows = []
     for configuration, replicate in zip(shown["configuration"].tolist(), shown["replicate"].tolist(), strict=True):
         own = [by_key.get((configuration, replicate, arm)) for arm in names]
@@ -79,9 +80,16 @@ def configuration_table(analysis: Analysis) -> ConfigurationTable:
     return ConfigurationTable(tuple(columns), tuple(rows), caption, _reading(analysis, len(index), len(shown)))
 
 
-def _drawn(analysis: Analysis, configuration: int) -> list[str]:
-    values = analysis.hyperparameters_of(configuration)
-    return [number(values[name]) if name in values else DASH for name in analysis.hyperparameters]
+def _drawn(analysis: Analysis, configurations: list[int]) -> dict[int, list[str]]:
+    """The cells of the hyperparameters that differ, by configuration."""
+    frame = analysis.frames.configurations.loc[configurations]
+    # As in a row of the frame: numbers beside text keep their types, others have a common one.
+    common = frame.iloc[0].dtype if len(frame) else np.dtype(object)
+    columns = [
+        frame[name] if common == np.dtype(object) else frame[name].astype(common) for name in analysis.hyperparameters
+    ]
+    cells = [[DASH if pd.isna(value) else number(value) for value in column.array] for column in columns]
+    return {each: [column[place] for column in cells] for place, each in enumerate(configurations)}
 
 
 def _cell(row: Any) -> tuple[str, str]:

@@ -35,10 +35,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if imported and not epochs.duplicated(["configuration", "arm", "replicate"]).any():
         # A run of one epoch has no curve.
         return
-    counted = epochs.loc[~epochs["pretraining"] & np.isfinite(epochs[analysis.metric])]
     judged = analysis.trials.dropna(subset=["outcome"])
     keys = ["arm", "configuration", "replicate"]
-    merged = counted[[*keys, "epoch", analysis.metric]].merge(judged[[*keys, "outcome"]], on=keys)
+    trained = analysis.frames.trained_epochs[[*keys, "epoch", analysis.metric]]
+    merged = trained[np.isfinite(trained[analysis.metric])].merge(judged[[*keys, "outcome"]], on=keys)
     if merged.empty:
         return
     pictures, rows, thinned = [], [], False
@@ -110,8 +110,7 @@ def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last
 
 def _reading(merged: pd.DataFrame, analysis: Analysis) -> str:
     keys = ["arm", "configuration", "replicate"]
-    ordered = merged.sort_values([*keys, "epoch"])
-    groups = ordered.groupby(keys)[analysis.metric]
+    groups = merged.groupby(keys)[analysis.metric]
     best = groups.min() if analysis.goal.minimizes else groups.max()
     fell = analysis.goal.oriented(best - groups.last()).groupby("arm").median()
     losses = "; ".join(f"{text(arm, 40)} {fell[arm]:.3f}" for arm in analysis.arms.names if arm in fell.index)

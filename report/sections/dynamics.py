@@ -75,9 +75,11 @@ def results(study: JudgedStudy) -> TurnsResults | None:
     The gradient's noise is examined by its logarithm, since it grows by factors.
     """
     frames = study.frames
-    epochs = frames.epochs.loc[~frames.epochs["pretraining"].astype(bool)]
+    epochs = frames.trained_epochs
     if NOISE not in epochs:
         return None
+    named = [measure for measure, _ in TURNS if measure in epochs]
+    epochs = epochs[["configuration", "arm", "replicate", "epoch", *named]]
     measured = epochs.groupby(["configuration", "arm", "replicate"])[NOISE].count()
     if not (measured >= LEAST_VALUES).any():
         return None
@@ -167,14 +169,16 @@ MEASURES = (
     ("cross_entropy", "cross-entropy to the prior"),
     ("gradient_sd", "standard deviation of the NLL's gradient"),
 )
+ACCURACY = "train_accuracy"
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """Each measure by epoch as a band over all pairs, with one chosen pair as lines; none if nothing was measured."""
-    epochs = analysis.epochs
-    kept = analysis.pairs
-    together = epochs if kept.empty else epochs.merge(kept[KEYS].drop_duplicates(), on=KEYS)
-    together = together.loc[~together["pretraining"]]
+    kept, trained = analysis.pairs, analysis.frames.trained_epochs
+    names = [name for name in (*dict(MEASURES), "entropy", ACCURACY) if name in trained]
+    together = trained[[*KEYS, "arm", "epoch", *names]]
+    if not kept.empty:
+        together = together.merge(kept[KEYS].drop_duplicates(), on=KEYS)
     if {"cross_entropy", "entropy"} <= set(together.columns):
         together = together.assign(kl=together["cross_entropy"] - together["entropy"])
     turns: TurnsResults | None = analysis.results.get("turns")
@@ -244,9 +248,9 @@ def choose_pair(analysis: Analysis) -> tuple[int, int] | None:
 def _available(epochs: pd.DataFrame) -> list[tuple[str, str]]:
     """The measures of `MEASURES` that were recorded, with training accuracy in place of a training AUC."""
     known = [(name, words) for name, words in MEASURES if name in epochs.columns and np.isfinite(epochs[name]).any()]
-    if "train_auc" in dict(known) or "train_accuracy" not in epochs.columns:
+    if "train_auc" in dict(known) or ACCURACY not in epochs.columns:
         return known
-    accuracy = [("train_accuracy", "training accuracy")] if np.isfinite(epochs["train_accuracy"]).any() else []
+    accuracy = [(ACCURACY, "training accuracy")] if np.isfinite(epochs[ACCURACY]).any() else []
     return [*accuracy, *known]
 
 

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 from report.analysis import Analysis, analyse
 from report.drawing.style import drawing
 from report.exports import results_table
+from report.frames import KEY
 from report.page import notebook_html, pictures, write_report
 from report.sections.verdict import headline
 from robustness.errors import RobustnessError, unknown_name
 from robustness.store import StudyStore, open_store
 from robustness.store.connection import address, read_url
 from robustness.store.hiding import shown
+from robustness.store.reading import EPOCH_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,8 +64,9 @@ class Result:
 
     @property
     def epochs(self) -> pd.DataFrame:
-        """One row for each epoch of each trial, with a column for each measure."""
-        return self.analysis.frames.epochs.copy()
+        """One row for each epoch of each trial, with a column for each measure; the usual ones are always there."""
+        measured = self.analysis.frames.epochs
+        return measured.reindex(columns=list(dict.fromkeys([*KEY, *EPOCH_COLUMNS, *measured.columns])))
 
     @property
     def results(self) -> Mapping[str, Any]:

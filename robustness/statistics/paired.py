@@ -115,19 +115,19 @@ def _exact_sign_flip(values: NDArray[np.int64]) -> float:
     """Exact p-value from the distribution of the sum, convolving one sign at a time."""
     sizes = np.abs(values)
     total = int(sizes.sum())
-    distribution = np.zeros(2 * total + 1)
-    distribution[total] = 1.0
+    # A sum and the total are both even or both odd: `every_other[k]` is the probability of 2 k - total.
+    every_other = np.zeros(total + 1)
+    every_other[0] = 1.0
     reach = 0
-    for size in np.sort(sizes):
-        reach += int(size)
-        inner = slice(total - reach, total + reach + 1)
-        moved = np.zeros(2 * reach + 1)
-        before = distribution[inner]
-        moved[: len(moved) - size] += before[size:] / 2
-        moved[size:] += before[: len(moved) - size] / 2
-        distribution[inner] = moved
+    for size in np.sort(sizes).tolist():
+        before = every_other[: reach + 1] / 2
+        reach += size
+        every_other[: reach + 1 - size] = before
+        every_other[size : reach + 1] += before
     observed = abs(int(values.sum()))
     sums = np.arange(-total, total + 1)
+    distribution = np.zeros(len(sums))
+    distribution[::2] = every_other
     return float(min(1.0, distribution[np.abs(sums) >= observed].sum()))
 
 

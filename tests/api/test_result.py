@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.stores import HOSTILE, fill, made_study, renamed_arms
+from support.stores import HOSTILE, Made, fill, made_study, renamed_arms
 
 from robustness.api.result import Result
 from robustness.errors import RobustnessError, StoreError
 from robustness.store import open_store
+from robustness.store.schema import MEASURES
 
 
 @pytest.fixture
@@ -24,6 +25,14 @@ def test_a_result_has_the_verdict_the_tables_and_the_json_of_its_study(result: R
     assert {"learning_rate", "status", "outcome_best", "error"} <= set(result.trials.columns)
     assert len(result.epochs) == result.trials["epochs"].sum() + 24  # one epoch of pre-training each
     assert result.results["study"] == "made"
+
+
+def test_the_epochs_have_a_column_for_each_usual_measure_though_no_trial_has_it(tmp_path: Path) -> None:
+    with open_store(f"sqlite:///{tmp_path / 'made.db'}") as store:
+        bare = Result.of(fill(store, made_study(), lambda _, epochs: Made(scores=[0.7] * epochs, measures=False)))
+    assert set(MEASURES) < set(bare.epochs.columns)
+    assert bare.epochs["gradient_sd"].isna().all()
+    assert bare.epochs["validation_auc"].notna().all()
 
 
 def test_a_figure_is_found_by_its_own_name_or_its_sections(result: Result) -> None:

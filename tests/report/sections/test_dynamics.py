@@ -69,3 +69,11 @@ def test_a_study_without_enough_gradient_noise_is_not_looked_at(tmp_path: Path) 
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         read = load_frames(fill(store, made_study(configurations=2)))
         assert dynamics.results(JudgedStudy.of(read)) is None
+
+
+def test_training_accuracy_is_drawn_where_no_training_auc_was_measured(frames: StudyFrames) -> None:
+    without = replace(frames, epochs=frames.epochs.drop(columns="train_auc"))
+    (section,) = dynamics.sections(analyse(without))
+    assert section.pictures[0].title == "Training accuracy"
+    assert section.numbers is not None
+    assert section.numbers.rows[0][1] == "training accuracy"
