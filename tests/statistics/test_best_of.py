@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from robustness.statistics.best_of import crossing, equal_hours, wins
 
@@ -39,9 +40,25 @@ def test_beyond_the_limit_there_is_no_interval_and_the_reason_is_given() -> None
     assert "tenth" in far.interval.method
 
 
-def test_an_arm_that_always_wins_is_certain() -> None:
-    win = wins(np.arange(40) + 100.0, np.arange(40.0), [(3, 3)])[0]
-    assert (win.probability, win.interval.low, win.interval.high) == (1.0, 1.0, 1.0)
+def test_an_arm_that_always_won_may_lose_with_other_configurations() -> None:
+    scores = np.arange(40.0)
+    win = wins(scores + 100.0, scores, [(3, 3)])[0]
+    low, high = proportion_confint(6, 6, method="wilson")  # six contests of 3 + 3 of the 40 configurations
+    assert (win.probability, win.interval.high) == (1.0, pytest.approx(high))
+    assert win.interval.low == pytest.approx(low)
+    lost = wins(scores, scores + 100.0, [(3, 3)])[0]
+    assert (lost.interval.low, lost.interval.high) == pytest.approx((1 - high, 1 - low))
+
+
+def test_a_nearly_certain_win_is_covered() -> None:
+    rng = np.random.default_rng(7)
+    missed = 0
+    for _ in range(100):
+        # The first arm fails in 3 % and else always wins: P is 0.97.
+        fails = rng.random(86) < 0.03
+        interval = wins(np.where(fails, 0.0, 2.0), np.ones(86), [(1, 1)])[0].interval
+        missed += not interval.low <= 0.97 <= interval.high
+    assert missed <= 10
 
 
 def test_the_crossing_is_where_the_favourite_changes() -> None:
