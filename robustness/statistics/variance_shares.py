@@ -6,6 +6,8 @@ through that formula.
 
 On several tasks, with scores y[configuration, task, replicate], the mean squares of configurations, tasks and their
 interaction, each over the next, give four components; intervals are jackknives over configurations (`jackknife`).
+Their logit scale has no 0, so the lower end is 0 unless the F test of the component is significant at 2.5 %: of
+configurations and of tasks over the interaction, of the interaction over the seed.
 
 Streams that were varied one at a time have the variance v_s within configurations, averaged over them, and the share
 v_s / sum of v; its interval is likewise a jackknife.
@@ -15,12 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
+from scipy.special import fdtrc, stdtrit
 
 from robustness.statistics.jackknife import jackknife_interval, without_each
 from robustness.statistics.proportions import LEVEL, Interval, enough_draws, resampling
@@ -80,9 +82,14 @@ def crossed_shares(scores: ArrayLike) -> dict[str, Share]:
     names = ("hyperparameters", "task", "interaction", "seed")[: 4 if y.shape[2] > 1 else 3]
     if k < FEW:
         return {name: Share(float(observed[0, place]), TOO_FEW) for place, name in enumerate(names)}
-    return _with_intervals(
+    shares = _with_intervals(
         names, observed[0], _crossed(without_each(k), y), _crossed(resampling(k, enough_draws(k), 0), y)
     )
+    for name, p_value in zip(names, _tests(y), strict=False):
+        interval = shares[name].interval
+        if p_value >= (1 - LEVEL) / 2 and interval.low > 0:
+            shares[name] = Share(shares[name].value, replace(interval, low=0.0))
+    return shares
 
 
 def stream_shares(streams: Mapping[str, ArrayLike]) -> dict[str, Share]:
@@ -120,8 +127,38 @@ def _share_of(ratio: float, replicates: float) -> float:
     return max(0.0, (ratio - 1) / (ratio - 1 + replicates))
 
 
+def _tests(y: Floats) -> list[float]:
+    """The p-values of the F tests of configurations, tasks and, with replicates, their interaction."""
+    k, tasks, replicates = y.shape
+    configuration, task, both, error = (float(square[0]) for square in _mean_squares(np.ones((1, k)), y))
+    freedom = (k - 1) * (tasks - 1)
+    ratios = [(configuration, k - 1, both, freedom), (task, tasks - 1, both, freedom)]
+    if replicates > 1:
+        ratios.append((both, freedom, error, k * tasks * (replicates - 1)))
+    return [float(fdtrc(of, per, above / below)) if below > 0 else 0.0 for above, of, below, per in ratios]
+
+
 def _crossed(weights: Floats, y: Floats) -> Floats:
     """Shares [draws, 4] if configurations occur as often as the weights [draws, k] say."""
+    _, tasks, replicates = y.shape
+    n = weights.sum(axis=1)
+    configuration, task, both, error = _mean_squares(weights, y)
+    parts = np.stack(
+        [
+            np.maximum(0.0, (configuration - both) / (tasks * replicates)),
+            np.maximum(0.0, (task - both) / (replicates * n)),
+            np.maximum(0.0, (both - error) / replicates),
+            error,
+        ],
+        axis=1,
+    )
+    total = parts.sum(axis=1, keepdims=True)
+    shares: Floats = parts / np.where(total > 0, total, np.nan)
+    return shares
+
+
+def _mean_squares(weights: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """The mean squares [draws] of configurations, tasks, their interaction and the seed."""
     _, tasks, replicates = y.shape
     cells, rows = y.mean(axis=2), y.mean(axis=(1, 2))
     n = weights.sum(axis=1)
@@ -135,15 +172,4 @@ def _crossed(weights: Floats, y: Floats) -> Floats:
     both = replicates * n * squares / ((n - 1) * (tasks - 1))
     configuration = tasks * replicates * n * of_rows / (n - 1)
     task = replicates * n * of_columns / (tasks - 1)
-    parts = np.stack(
-        [
-            np.maximum(0.0, (configuration - both) / (tasks * replicates)),
-            np.maximum(0.0, (task - both) / (replicates * n)),
-            np.maximum(0.0, (both - error) / replicates),
-            error,
-        ],
-        axis=1,
-    )
-    total = parts.sum(axis=1, keepdims=True)
-    shares: Floats = parts / np.where(total > 0, total, np.nan)
-    return shares
+    return configuration, task, both, error

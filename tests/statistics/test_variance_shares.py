@@ -3,8 +3,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
 
 from robustness.statistics.variance import variance_parts
 from robustness.statistics.variance_shares import crossed_shares, hyperparameter_share, stream_shares
@@ -49,6 +52,43 @@ def test_shares_over_tasks_are_those_of_the_analysis_of_variance() -> None:
     expected = np.array(parts) / sum(parts)
     assert [found[name].value for name in ("hyperparameters", "task", "interaction", "seed")] == pytest.approx(expected)
     assert found["task"].interval.low < found["task"].value < found["task"].interval.high
+
+
+@pytest.mark.parametrize(("absent", "scales"), [("interaction", (1.0, 0.0)), ("hyperparameters", (0.0, 0.5))])
+def test_a_component_that_is_not_there_is_rarely_shown(absent: str, scales: tuple[float, float]) -> None:
+    rng = np.random.default_rng(5)
+    shown = 0
+    for _ in range(60):
+        y = scales[0] * rng.normal(size=(30, 1, 1)) + np.arange(3.0)[:, None] + scales[1] * rng.normal(size=(30, 3, 1))
+        shown += crossed_shares(y + 0.5 * rng.normal(size=(30, 3, 2)))[absent].interval.low > 0
+    assert shown <= 6
+
+
+def test_a_share_is_above_zero_where_the_f_tests_of_statsmodels_are_significant() -> None:
+    rng = np.random.default_rng(6)
+    places = np.indices((14, 3, 2)).reshape(3, -1)
+    kinds = set()
+    for scale in (0.0, 0.1, 0.2, 0.3, 0.5):
+        y = (
+            scale * rng.normal(size=(14, 1, 1))
+            + scale * rng.normal(size=(14, 3, 1))
+            + 0.5 * rng.normal(size=(14, 3, 2))
+        )
+        y += scale * np.arange(3.0)[:, None]
+        table = pd.DataFrame({"y": y.ravel(), "c": places[0], "t": places[1]})
+        squares = anova_lm(ols("y ~ C(c) * C(t)", table).fit())["mean_sq"]
+        both, error = squares["C(c):C(t)"], squares["Residual"]
+        p_values = {
+            "hyperparameters": stats.f.sf(squares["C(c)"] / both, 13, 26),
+            "task": stats.f.sf(squares["C(t)"] / both, 2, 26),
+            "interaction": stats.f.sf(both / error, 26, 42),
+        }
+        found = crossed_shares(y)
+        for name, p_value in p_values.items():
+            if p_value >= 0.025:
+                assert found[name].interval.low == 0.0
+            kinds.add((name, p_value < 0.025, found[name].interval.low > 0))
+    assert {(name, True, True) for name in ("hyperparameters", "task", "interaction")} <= kinds
 
 
 def test_the_stream_that_alone_changes_the_score_has_the_whole_share() -> None:
