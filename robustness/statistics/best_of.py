@@ -48,7 +48,8 @@ class Win:
 class Crossing:
     """The smallest number of trials from which on the arm favoured by a single trial is no longer the likelier winner.
 
-    `low` and `high` are the smallest and largest number at which the probability may be 1/2 by the intervals.
+    `low` and `high` are the smallest and largest number at which the probability may be 1/2 by the intervals; `high` is
+    None where it may still be at the last number that has one.
     """
 
     trials: int | None
@@ -88,8 +89,10 @@ def crossing(found: list[Win]) -> Crossing:
     """Where the probability first crosses 1/2, for wins in ascending order of trials."""
     start = next((np.sign(win.probability - 0.5) for win in found if win.probability != 0.5), 0.0)
     trials = next((win.first for win in found if start and np.sign(win.probability - 0.5) == -start), None)
-    open_at = [win.first for win in found if win.interval.low <= 0.5 <= win.interval.high]
-    return Crossing(trials, open_at[0] if open_at else None, open_at[-1] if open_at else None)
+    known = [win for win in found if not math.isnan(win.interval.low)]
+    open_at = [win.first for win in known if win.interval.low <= 0.5 <= win.interval.high]
+    ends = bool(open_at) and open_at[-1] < known[-1].first
+    return Crossing(trials, open_at[0] if open_at else None, open_at[-1] if ends else None)
 
 
 def equal_hours(hours: float, first: float, second: float, most: int) -> tuple[int, int] | None:

@@ -10,7 +10,15 @@ Their logit scale has no 0, so the lower end is 0 unless the F test of the compo
 configurations and of tasks over the interaction, of the interaction over the seed.
 
 Streams that were varied one at a time have the variance v_s within configurations, averaged over them, and the share
-v_s / sum of v; its interval is likewise a jackknife.
+v_s / sum of v; its interval is likewise a jackknife. With r values of each of S streams, one of which they have in
+common, a configuration has T = 1 + S (r - 1) trials. If streams add up, the variance of its mean is that of
+hyperparameters and w sum of v,
+
+    w = ((T - r + 1) / T)^2 + (r - 1) / T^2,
+
+so the share of hyperparameters is (F - 1) / (F - 1 + 1 / w) for F = (variance of the means) / (w sum of v), with the
+interval as above. Trials that share the other streams are no replicates: their mean squares would count what they share
+as an effect of hyperparameters, as this still does with streams that were never varied.
 """
 
 from __future__ import annotations
@@ -61,14 +69,33 @@ def hyperparameter_share(groups: list[NDArray[np.float64]]) -> Share | None:
     configurations = np.concatenate([[k], np.full(k, k - 1)])
     between = (squares - total**2 / count) / (configurations - 1)
     within = rest / (count - configurations)
-    if within.min() <= 0 or between.min() <= 0:
-        return Share(parts.share, Interval.none("all replicates or all configurations agree"))
-    logs = np.log(between / within)
-    pseudo = k * logs[0] - (k - 1) * logs[1:]
-    half = float(stdtrit(k - 1, (1 + LEVEL) / 2)) * float(pseudo.std(ddof=1)) / math.sqrt(k)
     usual = (float(count[0]) - float((sizes**2).sum()) / float(count[0])) / (k - 1)
-    low, high = (_share_of(math.exp(float(pseudo.mean()) + side * half), usual) for side in (-1, 1))
-    return Share(parts.share, Interval(min(low, parts.share), max(high, parts.share), "jackknife of log F"))
+    return Share(parts.share, _of_log_ratio(between, within, usual, parts.share))
+
+
+def share_beside_streams(streams: Mapping[str, ArrayLike]) -> Share | None:
+    """The share of hyperparameters beside streams that were varied one at a time, [configurations, replicates] each.
+
+    None as `variance_parts`: with fewer than two configurations, or where nothing varies.
+    """
+    scores = [np.asarray(each, dtype=float) for each in streams.values()]
+    k, r = scores[0].shape
+    variances = np.sum([each.var(axis=1, ddof=1) for each in scores], axis=0)
+    trials = 1 + len(scores) * (r - 1)
+    means = (scores[0][:, 0] + np.sum([each[:, 1:].sum(axis=1) for each in scores], axis=0)) / trials
+    w = ((trials - r + 1) / trials) ** 2 + (r - 1) / trials**2
+    if k < 2 or not (np.ptp(means) > 0 or variances.any()):
+        return None
+    inside = float(variances.mean())
+    own = max(0.0, float(means.var(ddof=1)) - w * inside)
+    value = own / (own + inside)
+    if k < FEW:
+        return Share(value, TOO_FEW)
+    weights = np.concatenate([np.ones((1, k)), 1 - np.eye(k)])
+    count = weights.sum(axis=1)
+    centred = means - means.mean()
+    between = (weights @ centred**2 - (weights @ centred) ** 2 / count) / (count - 1)
+    return Share(value, _of_log_ratio(between, w * (weights @ variances) / count, 1 / w, value))
 
 
 def crossed_shares(scores: ArrayLike) -> dict[str, Share]:
@@ -120,6 +147,21 @@ def _with_intervals(names: tuple[str, ...], observed: Floats, without: Floats, r
         percentile = Interval(float(ends[0, place]), float(ends[1, place]), "percentile bootstrap")
         shares[name] = Share(float(observed[place]), percentile if own is None else own)
     return shares
+
+
+def _of_log_ratio(between: Floats, within: Floats, replicates: float, value: float) -> Interval:
+    """The interval of a share from the mean squares of the whole sample and without each of k configurations, [1 + k].
+
+    It is Student's for the jackknife of log F.
+    """
+    k = len(between) - 1
+    if within.min() <= 0 or between.min() <= 0:
+        return Interval.none("all replicates or all configurations agree")
+    logs = np.log(between / within)
+    pseudo = k * logs[0] - (k - 1) * logs[1:]
+    half = float(stdtrit(k - 1, (1 + LEVEL) / 2)) * float(pseudo.std(ddof=1)) / math.sqrt(k)
+    low, high = (_share_of(math.exp(float(pseudo.mean()) + side * half), replicates) for side in (-1, 1))
+    return Interval(min(low, value), max(high, value), "jackknife of log F")
 
 
 def _share_of(ratio: float, replicates: float) -> float:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from robustness.statistics.best_of import crossing, equal_hours, wins
+from robustness.statistics.best_of import Crossing, Win, crossing, equal_hours, wins
+from robustness.statistics.proportions import Interval
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
@@ -70,6 +71,15 @@ def test_the_crossing_is_where_the_favourite_changes() -> None:
     assert found[0].probability > 0.5 > found[-1].probability
     assert crossed.trials == next(win.first for win in found if win.probability < 0.5)
     assert crossing(wins(second + 1, first, [(1, 1), (2, 2)])).trials is None
+
+
+def test_the_range_of_a_crossing_is_open_where_the_last_interval_still_is() -> None:
+    def win(trials: int, low: float, high: float) -> Win:
+        return Win(trials, trials, 0.55, Interval(low, high, "any"))
+
+    none = Win(20, 20, 0.4, Interval.none("beyond a tenth"))
+    assert crossing([win(1, 0.6, 0.8), win(2, 0.4, 0.7), win(4, 0.3, 0.6), none]) == Crossing(20, 2, None)
+    assert crossing([win(1, 0.4, 0.6), win(2, 0.45, 0.7), win(4, 0.6, 0.9), none]) == Crossing(20, 1, 2)
 
 
 def test_equal_hours_buy_each_arm_its_own_number_of_trials() -> None:

@@ -5,12 +5,18 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
 from robustness.statistics.variance import variance_parts
-from robustness.statistics.variance_shares import crossed_shares, hyperparameter_share, stream_shares
+from robustness.statistics.variance_shares import (
+    crossed_shares,
+    hyperparameter_share,
+    share_beside_streams,
+    stream_shares,
+)
 
 
 def test_the_share_is_that_of_the_components_and_its_interval_is_near_the_exact_one() -> None:
@@ -104,3 +110,38 @@ def test_the_share_of_a_stream_is_that_of_its_variance() -> None:
     rng = np.random.default_rng(4)
     one, two = 2 * rng.normal(size=(5000, 5)), rng.normal(size=(5000, 5))
     assert stream_shares({"one": one, "two": two})["one"].value == pytest.approx(0.8, abs=0.01)
+
+
+def varied(rng: np.random.Generator, k: int, r: int, scales: tuple[float, ...]) -> dict[str, NDArray[np.float64]]:
+    """Scores of streams that add up to an effect of the configuration with variance 1, each varied alone."""
+    effects = [scale * rng.normal(size=(k, r)) for scale in scales]
+    shared = rng.normal(size=(k, 1)) + np.sum([effect[:, :1] for effect in effects], axis=0)
+    return {str(place): shared + effect - effect[:, :1] for place, effect in enumerate(effects)}
+
+
+@pytest.mark.parametrize(("r", "scales"), [(5, (1.0, 1.0)), (3, (0.5, 1.0, 0.2)), (4, (0.7,))])
+def test_the_share_of_hyperparameters_beside_streams_is_that_of_independent_seeds(
+    r: int, scales: tuple[float, ...]
+) -> None:
+    share = share_beside_streams(varied(np.random.default_rng(7), 20_000, r, scales))
+    assert share is not None
+    assert share.value == pytest.approx(1 / (1 + sum(scale**2 for scale in scales)), abs=0.02)
+
+
+def test_with_one_stream_it_is_the_share_among_plain_replicates() -> None:
+    scores = varied(np.random.default_rng(8), 30, 4, (0.8,))
+    beside, plain = share_beside_streams(scores), hyperparameter_share(list(scores["0"]))
+    assert beside is not None
+    assert plain is not None
+    assert beside.value == pytest.approx(plain.value)
+    assert (beside.interval.low, beside.interval.high) == pytest.approx((plain.interval.low, plain.interval.high))
+
+
+def test_the_share_beside_streams_is_covered() -> None:
+    rng = np.random.default_rng(9)
+    missed = 0
+    for _ in range(200):
+        share = share_beside_streams(varied(rng, 30, 5, (1.0, 0.5)))
+        assert share is not None
+        missed += not share.interval.low <= 1 / 2.25 <= share.interval.high
+    assert missed <= 18
