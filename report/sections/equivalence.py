@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -17,9 +18,9 @@ from report.judging import OUTCOMES
 from report.records.estimates import Ends, JudgedOutcome
 from report.records.families import closed_p
 from report.watched import NOT_FIXED, Watch
-from report.words import OUTCOME_WORDS, bracketed, p_number, signed_to, text
+from report.words import OUTCOME_WORDS, bracketed, p_number, p_words, signed_to, text
 from robustness.statistics.contrasts import Contrast, outcome_contrast, score_contrast
-from robustness.statistics.equivalence import Equivalence, Verdict, verdict
+from robustness.statistics.equivalence import LEVEL, Equivalence, Verdict, verdict
 from robustness.statistics.paired import holm
 from robustness.statistics.proportions import Interval
 from robustness.statistics.sequential import anytime_p
@@ -246,9 +247,24 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         if margins
         else "The study sets no margin of equivalence (outcomes.equivalent_within).",
         "Undecided is not equivalent: neither a difference nor its absence is shown.",
+        *(() if watched else chain(_only_alone(found["comparisons"]), _only_alone(found["contrasts"]))),
     )
     numbers = verdict_table(entries, watched)
     yield Section("equivalence", "Different, equivalent or undecided", f"{listed}.", (), numbers, notes)
+
+
+def _only_alone(entries: Sequence[VerdictEntry]) -> Iterator[str]:
+    """Why an entry is undecided although its 90 % interval lies within the margin."""
+    for entry in entries:
+        alone, together = entry["p_equivalence"], entry["p_equivalence_adjusted"]
+        if alone is None or together is None or not alone < LEVEL <= together or entry["verdict"] != "undecided":
+            continue
+        family = sum(each["outcome"] == entry["outcome"] and each["p_equivalence"] is not None for each in entries)
+        yield (
+            f"{text(entry['name'], 80)} ({_kind(entry)}): its 90 % interval lies within the margin, which would show "
+            f"equivalence if this were the only comparison ({p_words(alone)}); corrected by Holm for {family} of "
+            f"them it does not ({p_words(together)})."
+        )
 
 
 def verdict_table(entries: Sequence[VerdictEntry], watched: bool = False) -> Numbers:

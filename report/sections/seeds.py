@@ -15,7 +15,13 @@ from report.judged_study import JudgedStudy
 from report.records.estimates import Ends
 from report.watched import NO_BANDS
 from report.words import bracketed, exact_percent, spaced, text
-from robustness.statistics.variance_shares import Share, crossed_shares, hyperparameter_share, stream_shares
+from robustness.statistics.variance_shares import (
+    Share,
+    crossed_shares,
+    hyperparameter_share,
+    share_beside_streams,
+    stream_shares,
+)
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -44,19 +50,22 @@ def results(study: JudgedStudy) -> dict[str, ArmSeeds] | None:
     sampling = frames.document["sampling"]
     arms: dict[str, ArmSeeds] = {}
     for arm in frames.arms:
-        streams = {}
-        groups = study.paired_scores(arm)
+        streams: dict[str, Share] = {}
         if sampling.get("vary"):
             table = _scores(study, arm)
-            streams = (
-                stream_shares(_by_stream(table, sampling["vary"], int(sampling["replicates"]))) if len(table) else {}
-            )
-            groups = list(table.to_numpy(dtype=float))
-        shares = _shares(study, arm, groups)
+            configurations = len(table)
+            varied = _by_stream(table, sampling["vary"], int(sampling["replicates"]))
+            beside = share_beside_streams(varied) if configurations else None
+            shares = {} if beside is None else {"hyperparameters": beside}
+            # A single stream has no others to be compared with.
+            streams = stream_shares(varied) if configurations and len(varied) > 1 else {}
+        else:
+            groups = study.paired_scores(arm)
+            configurations, shares = len(groups), _shares(study, arm, groups)
         if not shares and not streams:
             continue
         arms[arm] = {
-            "configurations": len(groups),
+            "configurations": configurations,
             "shares": {name: _entry(each) for name, each in shares.items()},
             "streams": {name: _entry(each) for name, each in streams.items()},
             "largest": _largest(streams) if study.sample.watch is None else None,
@@ -137,10 +146,13 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         else f"Shares of the variance of scores: {'; '.join(clauses)}."
     )
     notes = []
-    if streams:
+    varied = analysis.study.frames.document["sampling"].get("vary")
+    if varied:
+        listed = ", ".join(spaced(name) for name in varied)
         notes.append(
-            "Each stream was varied alone around the first replicate, with the others held, so their shares do not "
-            "include how streams act together."
+            f"Each of these streams was varied alone around the first replicate, with the others held: {listed}. "
+            "Shares do not include how streams act together, and what streams that were not varied change counts as "
+            "hyperparameters."
         )
     if analysis.study.sample.watch is not None:
         notes.append(NO_BANDS)

@@ -13,7 +13,7 @@ from report.judged_study import JudgedStudy
 from report.records.estimates import Difference
 from report.watched import NO_BANDS
 from report.words import bracketed, score, signed_to, text
-from robustness.statistics.spread import MEASURES, spread, spread_differences
+from robustness.statistics.spread import MEASURES, ORDER, spread, spread_differences
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -134,12 +134,18 @@ def sections(analysis: Analysis) -> Iterator[Section]:
 
 
 def _why_none(differences: Sequence[SpreadDifference], measure: str) -> Iterator[str]:
-    """Why differences of a measure have no interval, with their arms where others have one."""
+    """Why differences of a measure have no interval, with their arms where others have one, or so wide a one."""
     own = [entry for entry in differences if entry["measure"] == measure]
     for reason in dict.fromkeys(entry["interval"] for entry in own if entry["interval"].startswith("none")):
         without = [" minus ".join(entry["arms"]) for entry in own if entry["interval"] == reason]
         of = "" if len(without) == len(own) else f" of {text(', '.join(without), 200)}"
         yield f"No interval for the {WORDS[measure]}{of}: {reason.removeprefix('none: ')}."
+    by_order = [" minus ".join(entry["arms"]) for entry in own if entry["interval"] == ORDER]
+    if by_order:
+        yield (
+            f"A gap in the scores is so near the {WORDS[measure]} of {text(', '.join(by_order), 200)} that it may lie "
+            "on either side: the interval contains both."
+        )
 
 
 def _values(entry: ArmSpread) -> tuple[float, ...]:

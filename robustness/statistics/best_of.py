@@ -5,16 +5,19 @@ probability that the n drawn are among the c lowest (without replacement, as in 
 
     P = sum_x [R_n(a(x)) - R_n(a(x-))] [R_m(b(x-)) + R_m(b(x))] / 2,
 
-where a(x) and b(x) count the scores up to x and a(x-) those below it: ties count half. The interval is a jackknife
-over configurations on the logit scale, which keeps the arms paired (where P is 0 or 1, or would be without one
-configuration, a percentile bootstrap). It exists up to n = N / 10: beyond, the best of n is mostly one of the few best
-of the sample, and no resample has others; with a long tail coverage falls below 93 % (`benchmarks/evidence.py`).
+where a(x) and b(x) count the scores up to x and a(x-) those below it: ties count half. The interval is a jackknife over
+configurations on the logit scale, which keeps the arms paired. Where P is 0 or 1, would be without one configuration,
+or is beyond 99 % or 1 %, it rests on a few configurations, and neither they nor resamples show what others would have
+lost. There it is Wilson's interval at N / (n + m) contests, rounded down: so many are independent, each of n + m
+configurations of its own, and the mean over all contests is at least as precise (Hoeffding 1963). An interval exists up
+to n = N / 10: beyond, the best of n is mostly one of the few best of the sample, and no resample has others; with a
+long tail coverage falls below 93 % (`benchmarks/evidence.py`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -23,11 +26,12 @@ from scipy.special import gammaln
 
 from robustness.statistics.budget import BEYOND, FEW, MOST_SHARE
 from robustness.statistics.jackknife import jackknife_interval, without_each
-from robustness.statistics.proportions import LEVEL, MOST_CELLS, Interval, enough_draws, resampling
+from robustness.statistics.proportions import MOST_CELLS, Interval, wilson
 
 Floats: TypeAlias = NDArray[np.float64]
-DRAWS = 1000
-PERCENTILE = "percentile bootstrap"
+NEARLY_CERTAIN = 0.01
+"""A probability this near to 0 or 1 rests on a few configurations."""
+CONTESTS = "Wilson, as many separate contests"
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ class Win:
 class Crossing:
     """The smallest number of trials from which on the arm favoured by a single trial is no longer the likelier winner.
 
-    `low` and `high` are the smallest and largest number at which the probability may be 1/2 by the intervals.
+    `low` and `high` are the smallest and largest number at which the probability may be 1/2 by the intervals; `high` is
+    None where it may still be at the last number that has one.
     """
 
     trials: int | None
@@ -52,7 +57,7 @@ class Crossing:
     high: int | None
 
 
-def wins(first: ArrayLike, second: ArrayLike, budgets: list[tuple[int, int]], seed: int = 0) -> list[Win]:
+def wins(first: ArrayLike, second: ArrayLike, budgets: list[tuple[int, int]]) -> list[Win]:
     """P above for scores [N] of two arms on the same configurations and each budget (n, m), at most N each."""
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     size = len(a)
@@ -64,31 +69,30 @@ def wins(first: ArrayLike, second: ArrayLike, budgets: list[tuple[int, int]], se
     if size >= FEW and short:
         without = compare.probabilities(without_each(size), short)
         probabilities = dict(zip(budgets, observed.tolist(), strict=True))
-        own = {
-            budget: jackknife_interval(probabilities[budget], without[:, place], "logit")
-            for place, budget in enumerate(short)
-        }
-        others = [budget for budget, interval in own.items() if interval is None]
-        intervals = {budget: interval for budget, interval in own.items() if interval is not None}
-        if others:
-            resampled = compare.probabilities(resampling(size, enough_draws(size, DRAWS), seed), others)
-            ends = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-            intervals |= {
-                budget: Interval(float(ends[0, place]), float(ends[1, place]), PERCENTILE)
-                for place, budget in enumerate(others)
-            }
+        for place, budget in enumerate(short):
+            p = probabilities[budget]
+            own = jackknife_interval(p, without[:, place], "logit")
+            if own is None or min(p, 1 - p) < NEARLY_CERTAIN:
+                own = _of_contests(p, size // sum(budget))
+            intervals[budget] = own
     beyond = few if size < FEW else Interval.none(BEYOND)
     return [
         Win(*budget, p, intervals.get(budget, beyond)) for budget, p in zip(budgets, observed.tolist(), strict=True)
     ]
 
 
+def _of_contests(probability: float, contests: int) -> Interval:
+    return replace(wilson(min(1.0, max(0.0, probability)), contests), method=CONTESTS)
+
+
 def crossing(found: list[Win]) -> Crossing:
     """Where the probability first crosses 1/2, for wins in ascending order of trials."""
     start = next((np.sign(win.probability - 0.5) for win in found if win.probability != 0.5), 0.0)
     trials = next((win.first for win in found if start and np.sign(win.probability - 0.5) == -start), None)
-    open_at = [win.first for win in found if win.interval.low <= 0.5 <= win.interval.high]
-    return Crossing(trials, open_at[0] if open_at else None, open_at[-1] if open_at else None)
+    known = [win for win in found if not math.isnan(win.interval.low)]
+    open_at = [win.first for win in known if win.interval.low <= 0.5 <= win.interval.high]
+    ends = bool(open_at) and open_at[-1] < known[-1].first
+    return Crossing(trials, open_at[0] if open_at else None, open_at[-1] if ends else None)
 
 
 def equal_hours(hours: float, first: float, second: float, most: int) -> tuple[int, int] | None:

@@ -16,10 +16,15 @@ half, and the larger error, are what long tails need: a sample that lacks their 
 Quantiles have no useful s; theirs is Student's with the bootstrap's standard error. `benchmarks/evidence.py` measures
 coverage.
 
-There is no interval where resampling fails: of the regret, since no resample has a better configuration than the
-sample; of the lower decile, with fewer than 30 configurations, of which it has less than three on one side, and where a
-gap in the scores is so near that it may lie on either side; of a standard deviation, with fewer than 30, or if a single
-configuration makes up nearly all of s^2; and of the others, with fewer than 12.
+Where a gap in either arm's scores is so near that its lower decile may lie on either side, resampling fails. Then the
+decile of each arm lies between the order statistics x_(l) and x_(u), the largest l with P(X < l) <= 0.025 (at least 1)
+and the smallest u with P(X >= u) <= 0.025 for X ~ Binomial(n, 0.10), whatever the distribution (Conover 1999), and the
+interval of the difference goes from the first arm's x_(l) less the second's x_(u) to x_(u) less x_(l): as wide as it
+must be if a decile is on the other side of its gap.
+
+There is no interval of the regret, since no resample has a better configuration than the sample; of the lower decile,
+with fewer than 30 configurations, of which it has less than three on one side; of a standard deviation, with fewer than
+30, or if a single configuration makes up nearly all of s^2; and of the others, with fewer than 12.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
+from robustness.statistics import binomial
 from robustness.statistics.jackknife import satterthwaite, without_each
 from robustness.statistics.proportions import LEVEL, Interval, enough_draws, resampling
 
@@ -49,6 +55,8 @@ LARGEST_PART = 0.95
 """A single configuration with more than this share of s^2 leaves an interval without support."""
 STUDENTISED = "studentised bootstrap, widened to Student"
 BOOTSTRAP = "Student with a bootstrap error"
+ORDER = "order statistics"
+"""Of a lower decile beside a gap in the scores."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +147,7 @@ def spread_differences(first: ArrayLike, second: ArrayLike, seed: int = 0) -> di
     if FEW <= n < FEW_FOR_SD:
         intervals["sd"] = Interval.none(f"fewer than {FEW_FOR_SD} configurations")
     if any(_gap_at_decile(values) for values in (a, b)):
-        intervals["lower_decile"] = Interval.none("the decile may lie on either side of a gap in the scores")
+        intervals["lower_decile"] = _by_order(a, b)
     if n < FEW_FOR_DECILE:
         intervals["lower_decile"] = Interval.none(f"fewer than {FEW_FOR_DECILE} configurations")
     return {name: SpreadDifference(own[name], other[name], intervals[name]) for name in MEASURES}
@@ -151,6 +159,17 @@ def _gap_at_decile(values: Floats) -> bool:
     reach = 2 * (n * DECILE * (1 - DECILE)) ** 0.5
     first, last = max(0, int(n * DECILE - reach) - 1), min(n - 1, int(n * DECILE + reach) + 1)
     return bool(np.diff(ordered[first : last + 1]).max(initial=0.0) > (ordered[-1] - ordered[0]) / 3)
+
+
+def _by_order(first: Floats, second: Floats) -> Interval:
+    """The difference of the lower deciles, each of which lies between two order statistics."""
+    n = len(first)
+    below = binomial.cdf(np.arange(n), n, DECILE)  # P(X < l) for l = 1 ... n
+    tail = (1 - LEVEL) / 2
+    low = max(1, int((below <= tail).sum())) - 1
+    high = int((below < 1 - tail).sum())
+    a, b = np.sort(first), np.sort(second)
+    return Interval(float(a[low] - b[high]), float(a[high] - b[low]), ORDER)
 
 
 def _studentised(measure: Smooth, first: Floats, second: Floats, weights: Floats) -> Interval:

@@ -5,8 +5,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
-from robustness.statistics.best_of import crossing, equal_hours, wins
+from robustness.statistics.best_of import Crossing, Win, crossing, equal_hours, wins
+from robustness.statistics.proportions import Interval
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
@@ -39,9 +41,25 @@ def test_beyond_the_limit_there_is_no_interval_and_the_reason_is_given() -> None
     assert "tenth" in far.interval.method
 
 
-def test_an_arm_that_always_wins_is_certain() -> None:
-    win = wins(np.arange(40) + 100.0, np.arange(40.0), [(3, 3)])[0]
-    assert (win.probability, win.interval.low, win.interval.high) == (1.0, 1.0, 1.0)
+def test_an_arm_that_always_won_may_lose_with_other_configurations() -> None:
+    scores = np.arange(40.0)
+    win = wins(scores + 100.0, scores, [(3, 3)])[0]
+    low, high = proportion_confint(6, 6, method="wilson")  # six contests of 3 + 3 of the 40 configurations
+    assert (win.probability, win.interval.high) == (1.0, pytest.approx(high))
+    assert win.interval.low == pytest.approx(low)
+    lost = wins(scores, scores + 100.0, [(3, 3)])[0]
+    assert (lost.interval.low, lost.interval.high) == pytest.approx((1 - high, 1 - low))
+
+
+def test_a_nearly_certain_win_is_covered() -> None:
+    rng = np.random.default_rng(7)
+    missed = 0
+    for _ in range(100):
+        # The first arm fails in 3 % and else always wins: P is 0.97.
+        fails = rng.random(86) < 0.03
+        interval = wins(np.where(fails, 0.0, 2.0), np.ones(86), [(1, 1)])[0].interval
+        missed += not interval.low <= 0.97 <= interval.high
+    assert missed <= 10
 
 
 def test_the_crossing_is_where_the_favourite_changes() -> None:
@@ -53,6 +71,15 @@ def test_the_crossing_is_where_the_favourite_changes() -> None:
     assert found[0].probability > 0.5 > found[-1].probability
     assert crossed.trials == next(win.first for win in found if win.probability < 0.5)
     assert crossing(wins(second + 1, first, [(1, 1), (2, 2)])).trials is None
+
+
+def test_the_range_of_a_crossing_is_open_where_the_last_interval_still_is() -> None:
+    def win(trials: int, low: float, high: float) -> Win:
+        return Win(trials, trials, 0.55, Interval(low, high, "any"))
+
+    none = Win(20, 20, 0.4, Interval.none("beyond a tenth"))
+    assert crossing([win(1, 0.6, 0.8), win(2, 0.4, 0.7), win(4, 0.3, 0.6), none]) == Crossing(20, 2, None)
+    assert crossing([win(1, 0.4, 0.6), win(2, 0.45, 0.7), win(4, 0.6, 0.9), none]) == Crossing(20, 1, 2)
 
 
 def test_equal_hours_buy_each_arm_its_own_number_of_trials() -> None:

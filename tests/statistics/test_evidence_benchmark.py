@@ -30,6 +30,7 @@ def test_contrasts_and_budgets_are_covered() -> None:
     rng = np.random.default_rng(1)
     assert evidence.contrast_rates(30, (0.5, 0.45, 0.05, 0.05), 200, rng) >= 0.90
     assert min(evidence.win_coverage(30, evidence.normal, 100, rng).values()) >= 0.88
+    assert min(evidence.win_coverage(30, evidence.apart, 100, rng).values()) >= 0.88
 
 
 def test_the_interaction_of_the_real_study_is_found_and_none_is_invented() -> None:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from robustness.statistics.spread import MEASURES, spread, spread_differences
 
@@ -40,13 +41,39 @@ def test_where_resampling_fails_there_is_no_interval_and_the_reason_is_given() -
     assert math.isnan(few["regret"].interval.low)
     assert "no resample" in few["regret"].interval.method
     assert few["lower_decile"].interval.method == "none: fewer than 30 configurations"
-    failing = np.concatenate([np.full(9, 0.5), 0.8 + 0.01 * rng.normal(size=81)])
-    assert "gap" in spread_differences(failing, rng.normal(size=90))["lower_decile"].interval.method
     assert few["sd"].interval.method == "none: fewer than 30 configurations"
     assert not math.isnan(few["cvar"].interval.low)
     assert math.isnan(spread_differences(rng.normal(size=11), rng.normal(size=11))["iqr"].interval.low)
     outlier = np.concatenate([rng.normal(size=89), [80.0]])
     assert "single configuration" in spread_differences(outlier, rng.normal(size=90))["sd"].interval.method
+
+
+def test_a_decile_beside_a_gap_has_the_order_statistics_that_scipy_finds() -> None:
+    rng = np.random.default_rng(4)
+    failing = np.concatenate([np.full(9, 0.5), 0.8 + 0.01 * rng.normal(size=77)])
+    other = 0.7 + 0.01 * rng.normal(size=86)
+    found = spread_differences(failing, other)["lower_decile"].interval
+    ends = [stats.quantile_test(scores, q=0.0, p=0.1).confidence_interval(0.95) for scores in (failing, other)]
+    assert found.low == pytest.approx(ends[0].low - ends[1].high)
+    assert found.high == pytest.approx(ends[0].high - ends[1].low)
+    assert found.method == "order statistics"
+    # The failures may be 5 % or 15 % of all configurations: the decile is 0.5 or about 0.8.
+    assert found.low < 0.5 - 0.68
+    assert found.high > 0.77 - 0.7
+
+
+@pytest.mark.parametrize("shares", [(0.09, 0.11), (0.15, 0.1)])
+def test_a_decile_beside_a_gap_is_covered(shares: tuple[float, float]) -> None:
+    rng = np.random.default_rng(5)
+    # 0.5 where an arm fails, else between 0.7 and 0.9: the decile is where the uniform share reaches 0.1.
+    first, second = (0.5 if share > 0.1 else 0.7 + 0.2 * (0.1 - share) / (1 - share) for share in shares)
+    missed = 0
+    for _ in range(40):
+        fails, scores = rng.random((2, 30)), 0.7 + 0.2 * rng.random((2, 30))
+        arms = np.where(fails < np.array(shares)[:, None], 0.5, scores)
+        interval = spread_differences(*arms)["lower_decile"].interval
+        missed += not interval.low <= first - second <= interval.high
+    assert missed <= 5
 
 
 def test_shifting_an_arm_changes_no_spread() -> None:

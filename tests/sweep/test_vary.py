@@ -50,6 +50,21 @@ def test_the_report_names_the_stream_that_the_score_depends_on(
     assert found["sampling"]["pairs"] == 14
 
 
+def test_one_stream_alone_is_not_called_the_one_that_matters_most(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = write_study(tmp_path, "one_stream", sampling={**SAMPLING, "vary": ["data_order"]})
+    store = ["--store", store_url(tmp_path)]
+    assert main(["sweep", str(study), *store, "--inline", "--no-report", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["report", "simulated", *store, "--format", "json"]) == 0
+    for entry in json.loads(capsys.readouterr().out)["seeds"].values():
+        assert entry["largest"] is None
+        assert entry["streams"] == {}
+        assert 0 < entry["shares"]["hyperparameters"]["share"] < 1
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from scipy import stats
+from scipy.optimize import brentq
 from support.stores import Made, fill, from_table
 
 from report.analysis import Analysis, analyse
@@ -57,6 +59,42 @@ def test_radial_and_its_control_learn_nothing_equally_often_within_six_points(an
     scores = entry_of(analysis, "radial - mfvi_noise_matched", None)
     assert scores["high_90"] == pytest.approx(0.00255, abs=1e-5)
     assert scores["verdict"] == "undecided"
+
+
+def test_both_numbers_of_equivalence_agree_with_a_calculation_from_the_kept_table(
+    analysis: Analysis, trials: pd.DataFrame
+) -> None:
+    arms = trials.pivot_table("outcome_last", "configuration", "arm", aggfunc="first")
+    nothing = arms == "learned_nothing"
+    assert (nothing["radial"] == nothing["mfvi_noise_matched"]).all()
+    # Without a discordant pair the share of them is 0.06 at the edge, so the score is -n d / sqrt(n d (1 - d)).
+    p_value = stats.norm.cdf(-math.sqrt(86 * 0.06 / 0.94))
+    assert p_value > 0.94**86
+    entry = entry_of(analysis, "radial - mfvi_noise_matched", "learned_nothing")
+    assert entry["p_equivalence"] == pytest.approx(p_value, rel=1e-9)
+    assert entry["p_equivalence_adjusted"] == pytest.approx(10 * p_value, rel=1e-9)
+    assert entry["verdict"] == "undecided"
+
+    scores = trials.assign(last=trials["last"].where(trials["status"] == "finished", 0.5))
+    wide = scores.pivot_table("last", "configuration", "arm")
+    d = (wide["radial"] - wide["mfvi_noise_matched"]).to_numpy()
+    skewness, n = stats.skew(d) * (1 - 1 / 86) ** 1.5, len(d)
+
+    def transformed(mean: float) -> float:
+        t = (d.mean() - mean) / stats.sem(d)
+        return float(t + skewness * (t**2 / 3 + 1 / 6) / math.sqrt(n) + skewness**2 * t**3 / (27 * n))
+
+    limit = stats.t.ppf(0.95, n - 1)
+    student = d.mean() + limit * stats.sem(d)
+    hall = brentq(lambda mean: transformed(mean) + limit, d.mean(), d.mean() + 0.02)
+    assert entry_of(analysis, "radial - mfvi_noise_matched", None)["high_90"] == pytest.approx(max(student, hall))
+    assert student < 0.0025 < hall
+
+
+def test_the_page_says_why_an_interval_within_the_margin_does_not_decide(analysis: Analysis) -> None:
+    notes = next(equivalence.sections(analysis)).notes
+    assert any("radial - mfvi_noise_matched (learned nothing)" in note and "p = 0.0096" in note for note in notes)
+    assert not any("(score)" in note for note in notes if "radial - mfvi_noise_matched" in note)
 
 
 def test_noise_at_the_start_makes_the_difference(analysis: Analysis, trials: pd.DataFrame) -> None:
