@@ -22,6 +22,7 @@ from report.frames import StudyFrames, load_frames
 from report.judged_study import JudgedStudy
 from report.records.estimates import JudgedOutcome, OutcomeFractions
 from report.sections import own_results, section_results, stands_alone
+from report.sections.hyperparameters import values_of
 from report.sections.results import Head, Results
 from report.sections.tasks import TaskResults
 from report.sections.tasks import sentences as task_sentences
@@ -133,8 +134,7 @@ class Analysis:
 
     def hyperparameters_of(self, configuration: int) -> dict[str, object]:
         """The values of a configuration for the hyperparameters that differ."""
-        row = self.frames.configurations.loc[configuration]
-        return {name: row[name] for name in self.hyperparameters if not pd.isna(row[name])}
+        return values_of(self.frames, configuration, self.hyperparameters)
 
     def outcomes(self, epoch: Summary) -> dict[str, OutcomeFractions]:
         """The fractions of each arm, judged at the best or last epoch."""

@@ -19,6 +19,7 @@ from report.drawing.heat_map import heat_map
 from report.drawing.style import panel
 from report.frames import KEY, StudyFrames
 from report.judged_study import JudgedStudy
+from report.sections.hyperparameters import values_of
 from report.words import DASH, cell_words, number, percent, percent_with_error, text
 from robustness.statistics.means import MeanWithError, mean_with_error
 
@@ -112,7 +113,7 @@ def _arm(frames: StudyFrames, ended: pd.DataFrame, tasks: int) -> ContinualArm |
     own = ended[ended["configuration"] == best]
     return {
         "configuration": best,
-        "hyperparameters": _hyperparameters(frames, best),
+        "hyperparameters": values_of(frames, best, frames.varied),
         "trials": len(own),
         "validation_accuracy": _mean(own, "validation_accuracy"),
         "test_accuracy": _mean(own, "test_accuracy"),
@@ -126,7 +127,7 @@ def _arm(frames: StudyFrames, ended: pd.DataFrame, tasks: int) -> ContinualArm |
 def _cell(frames: StudyFrames, configuration: int, rows: pd.DataFrame) -> Cell:
     return {
         "configuration": configuration,
-        "hyperparameters": _hyperparameters(frames, configuration),
+        "hyperparameters": values_of(frames, configuration, frames.varied),
         "validation_accuracy": float(rows["validation_accuracy"].mean()),
         "test_accuracy": float(rows["test_accuracy"].mean()),
         "forgetting": float(rows["forgetting"].mean()),
@@ -137,11 +138,6 @@ def _cell(frames: StudyFrames, configuration: int, rows: pd.DataFrame) -> Cell:
 
 def _mean(rows: pd.DataFrame, measure: Measure) -> MeanWithError:
     return mean_with_error(rows[measure].to_numpy(dtype=float))
-
-
-def _hyperparameters(frames: StudyFrames, configuration: int) -> dict[str, object]:
-    row = frames.configurations.loc[configuration]
-    return {name: row[name] for name in frames.varied if not pd.isna(row[name])}
 
 
 def _after(frames: StudyFrames, own: pd.DataFrame, tasks: int) -> list[list[float | None]]:

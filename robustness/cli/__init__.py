@@ -39,17 +39,24 @@ COMMANDS = {
         "search for the best configuration of each arm, then train and test the final models",
         declare.add_optimize_arguments,
     ),
-    "report": Command("write the report of a stored study: HTML, JSON, CSV or parquet", declare.add_report_arguments),
+    "report": Command(
+        "write the report of a stored study: HTML, JSON, CSV, parquet or LaTeX", declare.add_report_arguments
+    ),
     "compare": Command("compare two stored studies", declare.add_compare_arguments),
-    "status": Command("show the progress of stored studies and the time left", declare.add_status_arguments),
-    "serve": Command("show stored studies as a live page while they run", declare.add_serve_arguments),
+    "status": Command("show the progress of stored studies and the estimated time left", declare.add_status_arguments),
+    "serve": Command("serve a live page of stored studies", declare.add_serve_arguments),
     "plan": Command("show what a sweep or search would run, without running it", declare.add_plan_arguments),
-    "prepare": Command("convert downloaded data into the form used for training", declare.add_prepare_arguments),
+    "prepare": Command(
+        "convert downloaded photographs into the format used for training", declare.add_prepare_arguments
+    ),
     "predict": Command(
         "classify images with a final model and flag uncertain ones for review", declare.add_predict_arguments
     ),
-    "import": Command("import runs made elsewhere, from CSV files", declare.add_import_arguments),
-    "merge": Command("put the shards of a study together in one store", declare.add_merge_arguments),
+    "import": Command(
+        "import runs from other tools: Optuna, Ray Tune, MLflow, W&B, TensorBoard, CSV and more",
+        declare.add_import_arguments,
+    ),
+    "merge": Command("merge the shards of a study into one store", declare.add_merge_arguments),
     "schema": Command("print the JSON schema of study files, for editors", declare.add_schema_arguments),
     "doctor": Command("check this machine: packages, devices, memory and store", declare.add_doctor_arguments),
 }

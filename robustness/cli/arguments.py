@@ -31,8 +31,8 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shard",
         metavar="K/N",
-        help="run only the K-th of N fixed parts, such as 3/20, into a store of its own (default: shard-K-of-N.db); "
-        "`robustness merge` puts them together",
+        help="run only part K of N of the study, such as 3/20, and store it separately (default: shard-K-of-N.db); "
+        "`robustness merge` combines the parts",
     )
 
 
@@ -44,9 +44,7 @@ def add_optimize_arguments(parser: argparse.ArgumentParser) -> None:
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="name of a stored study, or a study file")
     _add_store(parser)
-    parser.add_argument(
-        "--format", choices=REPORT_FORMATS, default="html", help="default: html, a page in a single file"
-    )
+    parser.add_argument("--format", choices=REPORT_FORMATS, default="html", help="default: html, a self-contained page")
     _add_out(
         parser,
         "--output",
@@ -57,10 +55,10 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--width",
         choices=("column", "page"),
-        help="size of the figures for a paper: 3.3 inches wide (column) or 6.9 (page), with type of at least 7 pt",
+        help="width of the figures for a paper: 3.3 inches (column) or 6.9 inches (page), with text of at least 7 pt",
     )
     parser.add_argument(
-        "--force", action="store_true", help="replace files even if robustness did not write them as output"
+        "--force", action="store_true", help="overwrite existing files even if robustness did not write them"
     )
     _add_quiet(parser, "do not print the path of the report")
 
@@ -81,33 +79,36 @@ def add_status_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "The page is read-only, updates by itself and does not disturb a running sweep; it also waits for a store that "
-        "does not exist yet. From another machine, reach it through a tunnel: ssh -L 8642:localhost:8642 MACHINE"
+        "The page is read-only, updates automatically and leaves a running sweep alone. It can be started before its "
+        "store exists. To watch from another machine, open a tunnel there with `ssh -L 8642:localhost:8642 MACHINE`, "
+        "and then the URL that this command prints."
     )
     parser.add_argument("study", metavar="STUDY", nargs="?", help="name of the study to open (default: a list of all)")
     _add_store(parser)
-    _add_port(parser, default=8642, help="port to listen on (default: 8642; 0: any that is free)")
+    _add_port(parser, default=8642, help="port to listen on (default: 8642; 0: any free port)")
     parser.add_argument(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="address to listen on (default: 127.0.0.1, this machine only); on any other address, a page opens only by "
-        "the URL with a token that is printed",
+        help="address to listen on (default: 127.0.0.1, this machine only); on any other address, pages open only with "
+        "the token in the URL that is printed",
     )
     parser.add_argument(
-        "--token", action="store_true", help="require the token here, too, on a machine that others have accounts on"
+        "--token",
+        action="store_true",
+        help="require the token on 127.0.0.1 as well, for machines that others can log in to",
     )
 
 
 def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     _add_study(parser)
     _add_json(parser, "print the counts and all configurations as JSON")
-    parser.add_argument("--configurations", metavar="N", help="short for --set sampling.configurations=N")
+    parser.add_argument("--configurations", metavar="N", help="shorthand for --set sampling.configurations=N")
     parser.add_argument(
         "--register",
         action="store_true",
-        help="freeze study and analysis in the store before anything runs, and print their hash; the report then lists "
-        "every later change",
+        help="register the study and its analysis in the store before anything runs, and print their hash; the report "
+        "then lists every later change",
     )
     _add_store(parser)
     parser.add_argument(
@@ -115,7 +116,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
         type=_share,
         default=0.2,
         metavar="D",
-        help="difference to detect between two arms' fractions of the outcome, above 0 and at most 1 (default: 0.2)",
+        help="difference to detect between the fractions of two arms, above 0 and at most 1 (default: 0.2)",
     )
     parser.add_argument(
         "--discordance",
@@ -136,7 +137,7 @@ def add_prepare_arguments(parser: argparse.ArgumentParser) -> None:
     _add_out(parser, type=Path, required=True, metavar="DIR", help="output folder; an interrupted run is resumed")
     parser.add_argument("--size", type=int, default=256, metavar="PIXELS", help="width and height (default: 256)")
     for kind, what in COLUMNS.items():
-        parser.add_argument(f"--{kind}-column", metavar="NAME", help=f"column with the {what}, if not recognised")
+        parser.add_argument(f"--{kind}-column", metavar="NAME", help=f"column with the {what}, if it is not recognised")
     for split in ("validation", "test"):
         parser.add_argument(
             f"--{split}-share",
@@ -164,12 +165,12 @@ def add_predict_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=20.0,
         metavar="PERCENT",
-        help="flag images at least as uncertain as the most uncertain PERCENT %% of validation images (default: 20)",
+        help="flag images as uncertain as the top PERCENT %% of validation images (default: 20)",
     )
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="load a model whose method, task or trainable is not bundled, which runs the code that it names",
+        help="also load a model whose method, task or trainable is not bundled; this runs the code that it names",
     )
     _add_json(parser, "print one JSON object per line")
 
@@ -178,55 +179,59 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A source is a CSV, parquet or JSON file with one row for each run or each epoch, another store of robustness, "
         "optuna:URL (sqlite:///FILE or a journal file), ray:FOLDER, mlflow:FOLDER or mlflow:sqlite:///FILE, "
-        "wandb:FILE.csv, or tensorboard:FOLDER. Write ARM=SOURCE or ARM@TASK=SOURCE if all of its runs are of one arm."
+        "wandb:FILE.csv, or tensorboard:FOLDER. Write ARM=SOURCE or ARM@TASK=SOURCE if its runs all belong to one arm."
     )
-    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="where the runs are; see below")
-    parser.add_argument("--study", required=True, metavar="NAME", help="name of the study in the store")
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="file, folder or URL with the runs; see below")
+    parser.add_argument("--study", required=True, metavar="NAME", help="name under which the study is stored")
     _add_store(parser)
-    parser.add_argument("--dry-run", action="store_true", help="say what was understood, and store nothing")
-    parser.add_argument("--replace", action="store_true", help="replace an imported study of that name")
+    parser.add_argument("--dry-run", action="store_true", help="show how the source is understood, and store nothing")
+    parser.add_argument("--replace", action="store_true", help="replace an imported study of the same name")
     judging = parser.add_argument_group("judging")
-    judging.add_argument("--metric", metavar="NAME", help="the measure to judge by (default: metric or value)")
     judging.add_argument(
-        "--goal", choices=("maximize", "minimize"), help="direction of the metric, where the source does not state it"
+        "--metric", metavar="NAME", help="the measure by which runs are judged (default: metric or value)"
+    )
+    judging.add_argument(
+        "--goal", choices=("maximize", "minimize"), help="direction of the metric, if the source does not state it"
     )
     judging.add_argument(
         "--judged",
         choices=("best", "last"),
-        help="the epoch that judges a run (default: best; for Optuna last, its objective)",
+        help="the epoch by which a run is judged (default: best; for Optuna, last: its objective)",
     )
     judging.add_argument("--good", type=float, metavar="X", help="a run with a metric of X or better is good")
     judging.add_argument(
         "--learned-nothing", type=float, metavar="X", help="a run with a metric worse than X learned nothing"
     )
     columns = parser.add_argument_group("columns")
-    columns.add_argument("--arm", metavar="COLUMN", help="column or parameter of the arm (default: arm or method)")
-    columns.add_argument("--task", metavar="COLUMN", help="column of the task (default: task)")
-    columns.add_argument("--seed", metavar="COLUMN", help="column of the seed (default: seed or replicate)")
-    columns.add_argument("--epoch", metavar="COLUMN", help="column of the epoch, if a row is an epoch")
-    columns.add_argument("--run", metavar="COLUMN", help="column that tells runs apart, if a row is an epoch")
+    columns.add_argument("--arm", metavar="COLUMN", help="column or parameter with the arm (default: arm or method)")
+    columns.add_argument("--task", metavar="COLUMN", help="column with the task (default: task)")
+    columns.add_argument("--seed", metavar="COLUMN", help="column with the seed (default: seed or replicate)")
+    columns.add_argument("--epoch", metavar="COLUMN", help="column with the epoch, if there is one row per epoch")
+    columns.add_argument(
+        "--run", metavar="COLUMN", help="column that identifies the run, if there is one row per epoch"
+    )
     columns.add_argument(
         "--hyperparameters",
         metavar="A,B,...",
-        help="columns of the hyperparameters (default: params_*, config.* and the like, or all other columns)",
+        help="columns with hyperparameters (default: params_*, config.* and the like, or all other columns)",
     )
     columns.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="COLUMN=VALUE,...",
-        help="import only rows with one of these values (repeatable)",
+        help="import only rows with one of these values in the column (repeatable)",
     )
-    columns.add_argument("--ignore", metavar="A,B,...", help="columns that mean nothing here")
+    columns.add_argument("--ignore", metavar="A,B,...", help="columns to ignore")
     columns.add_argument(
-        "--names", metavar="PATTERN", help="read file or folder names as columns, such as '{task}_{arm}.csv'"
+        "--names", metavar="PATTERN", help="read columns from file or folder names, such as '{task}_{arm}.csv'"
     )
     columns.add_argument(
         "--digits",
         type=int,
         default=6,
         metavar="N",
-        help="numbers equal to N significant digits are equal (default: 6)",
+        help="treat numbers that agree to N significant digits as equal (default: 6)",
     )
     runs = parser.add_argument_group("runs without a result")
     runs.add_argument(
@@ -237,12 +242,12 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument(
         "--pruned",
         choices=("left-out", "last-value"),
-        help="runs that were stopped early: leave out, or judge as they are",
+        help="runs that were stopped early: leave them out, or judge them by the epochs that they have",
     )
     runs.add_argument(
         "--proposed",
         choices=("independently", "adaptively"),
-        help="whether configurations were drawn independently (grid, random) or proposed by earlier results",
+        help="how configurations were chosen: independently (grid, random) or from earlier results (optimisation)",
     )
     trackers = parser.add_argument_group("parts of a source")
     trackers.add_argument(
@@ -250,27 +255,27 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="study of an Optuna database, each an arm (repeatable; default: all), or of another store",
+        help="study to read from an Optuna database (each is an arm; repeatable; default: all) or from another store",
     )
-    trackers.add_argument("--experiment", metavar="NAME", help="experiment of an MLflow store")
+    trackers.add_argument("--experiment", metavar="NAME", help="experiment to read from an MLflow store")
 
 
 def add_merge_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "stores", nargs="+", metavar="STORE", help="store of a shard: the path of a file, such as shard-*.db, or a URL"
+        "stores", nargs="+", metavar="STORE", help="store of a shard: a file, such as shard-*.db, or a URL"
     )
     parser.add_argument(
         "--into",
         required=True,
         metavar="STORE",
-        help="store to write, which does not hold the study yet: a path or a URL",
+        help="store to write, a file or a URL; it must not hold the study yet",
     )
     _add_quiet(parser)
 
 
 def add_schema_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "Save it beside your studies (robustness schema > study.schema.json) and start a study file with "
+        "Save it next to your studies (robustness schema > study.schema.json) and begin each study file with "
         "`# yaml-language-server: $schema=study.schema.json`."
     )
 
@@ -302,9 +307,9 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--serve",
         action="store_true",
-        help="show a live page on this machine until the run ends; `robustness serve` shows it at any time",
+        help="serve a live page on this machine until the run ends; `robustness serve` does so at any time",
     )
-    _add_port(parser, help="port of the live page (default: 8642, or another if that is in use)")
+    _add_port(parser, help="port of the live page (default: 8642, or another if that one is in use)")
 
 
 def _add_study(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from robustness.importing.options import ImportOptions
 from robustness.importing.run_blocks import check_epochs, epochs_of, number_runs
 from robustness.importing.runs import RUN, SourceTable
 from robustness.importing.understanding import Understood
-from robustness.importing.values import Levels, levels_of
+from robustness.importing.values import Levels, levels_of, numbers_in
 from robustness.study.arms import check_label
 
 KEY = ["task", "configuration", "arm", "replicate"]
@@ -149,7 +149,7 @@ def _numbers(frame: pd.DataFrame, column: str, source: str) -> tuple[NDArray[np.
         numbers = cells.to_numpy(dtype=float, na_value=np.nan)
         return numbers, ~np.isnan(numbers)
     text = cells.astype(object).where(cells.notna(), "").astype(str).str.strip()
-    numbers = pd.to_numeric(text, errors="coerce").to_numpy(dtype=float)
+    numbers = numbers_in(text)
     present = (text != "").to_numpy() & ~text.str.lower().isin(["none", "null", "<na>"]).to_numpy()
     bad = present & np.isnan(numbers) & (text.str.lower().str.lstrip("+-") != "nan").to_numpy()
     if bad.any():
@@ -225,7 +225,7 @@ def _times(first: pd.DataFrame, column: str | None) -> NDArray[np.float64]:
     if column is None:
         return np.full(len(first), np.nan)
     cells = first[column]
-    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float)
+    numbers = numbers_in(cells)
     if np.isfinite(numbers).any():
         return numbers
     moments = pd.to_datetime(cells, errors="coerce", utc=True, format="ISO8601")
@@ -236,7 +236,7 @@ def _times(first: pd.DataFrame, column: str | None) -> NDArray[np.float64]:
 def _seconds(first: pd.DataFrame, understood: Understood) -> NDArray[np.float64]:
     """The duration of each run; NaN where it is not known."""
     if understood.seconds is not None:
-        seconds = pd.to_numeric(first[understood.seconds], errors="coerce").to_numpy(dtype=float)
+        seconds = numbers_in(first[understood.seconds])
     else:
         seconds = _times(first, understood.ended) - _times(first, understood.started)
     return np.where(np.isfinite(seconds) & (seconds >= 0), seconds, np.nan)

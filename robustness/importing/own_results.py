@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from robustness.guards.limits import read_bytes
 from robustness.guards.outputs import GENERATOR
 from robustness.importing.runs import ARM, PARAMETER, RUN, TASK, SourceTable
 from robustness.importing.tables import parsed_json
+from robustness.importing.values import numbers_in
 
 STATE = ("status", "epochs", "best", "best_epoch", "last", "last_epoch", "outcome_best", "outcome_last")
 KEY = ("configuration", "replicate", "arm", "task")
@@ -62,7 +62,7 @@ def table_of_own_results(
     runs["status"] = frame["status"]
     parts = []
     for kind in ("best", "last"):
-        values, numbers = _numbers(frame[kind]), _numbers(frame[f"{kind}_epoch"])
+        values, numbers = numbers_in(frame[kind]), numbers_in(frame[f"{kind}_epoch"])
         known = np.isfinite(numbers)
         parts.append(
             pd.DataFrame({RUN: np.flatnonzero(known), "epoch": numbers[known].astype(np.int64), "value": values[known]})
@@ -83,7 +83,3 @@ def _original(name: str) -> str:
     """A hyperparameter's own name: `hp_` stands before one that is also the name of a column."""
     plain = name.removeprefix("hp_")
     return plain if plain in (*KEY, *STATE) else name
-
-
-def _numbers(column: pd.Series[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return pd.to_numeric(column.astype(object).replace("", np.nan), errors="coerce").to_numpy(dtype=float)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robustness.errors import RobustnessError, shown
 from robustness.importing.options import ImportOptions
+from robustness.importing.values import numbers_in
 
 
 def changing_columns(frame: pd.DataFrame, keys: Sequence[str], epoch: str, candidates: Sequence[str]) -> list[str]:
@@ -51,7 +52,7 @@ def has_row_per_epoch(frame: pd.DataFrame, keys: Sequence[str], epoch: str) -> b
 
 def _blocks(frame: pd.DataFrame, keys: Sequence[str], epoch: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The epochs [n], and whether each row but the first continues the one before [n - 1]."""
-    steps = pd.to_numeric(frame[epoch], errors="coerce").to_numpy(dtype=float)
+    steps = numbers_in(frame[epoch])
     together = steps[1:] > steps[:-1]
     for name in keys:
         codes = pd.factorize(frame[name])[0]
@@ -70,7 +71,7 @@ def number_runs(frame: pd.DataFrame, keys: Sequence[str]) -> NDArray[np.int64]:
 
 def epochs_of(column: pd.Series[Any], source: str) -> NDArray[np.int64]:
     """A column of epochs as integers; raises RobustnessError for anything else."""
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
+    numbers = numbers_in(column)
     good = np.isfinite(numbers) & (numbers == np.round(numbers)) & (numbers >= 0) & (numbers < 2**31)
     if not good.all():
         place = int(np.argmin(good))

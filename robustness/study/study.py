@@ -16,7 +16,8 @@ from robustness.plugins import find_trainable
 from robustness.space.space import Space, merged
 from robustness.study.arms import Arm, compared_arms
 from robustness.study.changes import decisive
-from robustness.study.sections import Finals, Outcomes, Reference, Resources, Sampling, Search, Stop, Winners
+from robustness.study.outcome_sections import Outcomes
+from robustness.study.sections import Finals, Reference, Resources, Sampling, Search, Stop, Winners
 from robustness.study.tasks import Task
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from robustness.metrics import find_metric, metric_function
 from robustness.streams import NO_REPLICATE, Streams
-from robustness.study.sections import LearnedNothing
+from robustness.study.outcome_sections import LearnedNothing
 from robustness.study.study import Study
 from robustness.sweep.chance_points import CellPoint, Floats, cell_points
 from robustness.sweep.gains import gain_point

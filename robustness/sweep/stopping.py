@@ -34,7 +34,8 @@ from robustness.space.space import read_space
 from robustness.statistics.equivalence import equivalence_capital
 from robustness.statistics.sequential import Bets, anytime_p, chance_of_decision, closed, confidence_sequence
 from robustness.study.arms import compared_arms
-from robustness.study.sections import Outcomes, Stop
+from robustness.study.outcome_sections import Outcomes
+from robustness.study.sections import Stop
 from robustness.trial import DEFAULT_CONFIGURATION, PENDING, TrialKey
 
 if TYPE_CHECKING:

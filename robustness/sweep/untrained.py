@@ -151,4 +151,5 @@ class _Collector:
 
     def ended(self, key: TrialKey, ending: Ending) -> None:  # noqa: ARG002
         if ending.status != "finished":
-            raise RobustnessError(f"untrained networks cannot be scored: {ending.status}: {ending.error}")
+            why = (ending.error or ending.status).strip().rpartition("\n")[2]
+            raise RobustnessError(f"untrained networks cannot be scored: {why}")

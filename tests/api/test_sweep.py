@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +16,6 @@ from support.studies import results, store_url, write_study
 from support.trainables import wait_for
 
 import robustness
-from robustness.api.fingerprint import fingerprint
 from robustness.errors import RobustnessError, StoreError, StudyFileError
 from robustness.store import open_store
 from robustness.streams import Streams
@@ -104,26 +101,6 @@ def test_a_function_that_changed_after_its_results_is_noticed_and_can_be_accepte
     result = run({"a": made(0.5), "b": keywords}, tmp_path, name="changing", configurations=8, accept_changes=True)
     assert len(result.trials) == 16
     run({"a": made(0.5), "b": keywords}, tmp_path, name="changing", configurations=8)
-
-
-def test_a_fingerprint_covers_helpers_and_constants_but_not_comments_and_layout() -> None:
-    def compiled(text: str) -> Any:
-        scope: dict[str, Any] = {"__name__": "notebook"}
-        exec(compile(textwrap.dedent(text), "<cell>", "exec"), scope)  # noqa: S102
-        return scope["train"]
-
-    source = """
-        STEPS = {steps}
-        def helper(lr):
-            return lr * {factor}
-        def train(lr):
-            return sum(helper(lr) for _ in range(STEPS))
-    """
-    same = fingerprint(compiled(source.format(steps=3, factor=2)))
-    assert fingerprint(compiled(source.format(steps=3, factor=2))) == same
-    assert fingerprint(compiled(source.format(steps=4, factor=2))) != same
-    assert fingerprint(compiled(source.format(steps=3, factor=5))) != same
-    assert fingerprint(functools.partial(score, width=8)) != fingerprint(functools.partial(score, width=16))
 
 
 @pytest.mark.parametrize(

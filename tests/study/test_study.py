@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +16,16 @@ from robustness.errors import (
     StudyFileError,
     TaskError,
 )
-from robustness.plugins import find_trainable
 from robustness.study.arms import Arm
 from robustness.study.bundled import bundled_names
-from robustness.study.changes import differences, extends
 from robustness.study.loading import load_study, make_study
 from robustness.study.study import Study
-from robustness.sweep.plan import make_plan
 
 BUNDLED = ("quickstart", "retinopathy_robustness", "retinopathy_vgg", "training_dynamics")
 
 
 def make(**changes: Any) -> Study:
     return make_study(small(**changes), "study.yaml")
-
-
-@pytest.fixture
-def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Restore `sys.path` and the imported modules after a test."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "my_training", raising=False)
 
 
 def test_a_study_is_read_with_its_defaults_filled_in() -> None:
@@ -271,146 +258,3 @@ def test_an_error_is_named_in_one_line(changes: dict[str, Any], error: type[Robu
 @pytest.mark.parametrize("gpu", [0, 1, 2, 0.5, 0.25, 0.33, 1 / 3, 0.125, "auto"])
 def test_a_gpu_can_be_shared_by_whole_numbers_of_trials(gpu: object) -> None:
     assert make(resources__gpu=gpu).resources.gpu == gpu
-
-
-TRAINABLE = """
-from robustness.trial import EpochResult
-
-def train(trial):
-    yield EpochResult(1, {"score": trial.hyperparameters["x"]})
-"""
-
-
-def own(**changes: Any) -> dict[str, Any]:
-    return {
-        "name": "mine",
-        "trainable": "my_training:train",
-        "arms": ["one", {"name": "two", "flavour": "sweet"}],
-        "space": {"x": [1, 2, 3]},
-        "sampling": {"strategy": "grid"},
-        "outcomes": {"metric": "score", "learned_nothing": {"below": 1.5}, "good": {"at_least": 100}},
-        "training": {"anything": [1, 2]},
-        **changes,
-    }
-
-
-@pytest.mark.usefixtures("importable")
-def test_a_users_own_task_is_found_beside_the_study(tmp_path: Path) -> None:
-    (tmp_path / "their_eyes.py").write_text("from robustness.tasks.fundus.synthetic import *\n", encoding="utf-8")
-    path = write(tmp_path, small(task__name="their_eyes"))
-    study = load_study(path)
-    assert study.task["name"] == "their_eyes"
-    # Its data is loaded once and shared as well.
-    assert find_trainable(make_plan(study).trials[0].trainable).loads_task
-
-
-@pytest.mark.usefixtures("importable")
-def test_a_users_own_trainable_is_found_beside_the_study_and_takes_its_own_options(tmp_path: Path) -> None:
-    (tmp_path / "my_training.py").write_text(TRAINABLE)
-    study = load_study(write(tmp_path, own()))
-    assert study.arms == (Arm("one", "one"), Arm("two", "two", {"flavour": "sweet"}))
-    assert study.training == {"anything": [1, 2]}
-    assert study.task == {}
-
-
-@pytest.mark.usefixtures("importable")
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("", "has no 'train'"),
-        ("train = 5", "is not callable"),
-        ("1 / 0", "importing 'my_training' failed: ZeroDivisionError: division by zero"),
-        ("def train(:", "importing 'my_training' failed: SyntaxError"),
-        ("import not_there_at_all", "cannot import 'my_training'"),
-    ],
-)
-def test_a_users_own_trainable_that_cannot_be_loaded_is_refused(tmp_path: Path, code: str, words: str) -> None:
-    (tmp_path / "my_training.py").write_text(code)
-    with pytest.raises(StudyFileError, match=words):
-        load_study(write(tmp_path, own()))
-
-
-@pytest.mark.usefixtures("importable")
-def test_a_users_own_trainable_has_no_untrained_networks(tmp_path: Path) -> None:
-    (tmp_path / "my_training.py").write_text(TRAINABLE)
-    outcomes = {"learned_nothing": {"no_better_than_untrained": 0.01}, "good": {"at_least": 1}}
-    with pytest.raises(StudyFileError, match=r"set \{below: number\}"):
-        load_study(write(tmp_path, own(outcomes=outcomes)))
-
-
-@pytest.mark.usefixtures("importable")
-def test_a_trainable_without_predictions_for_each_example_has_no_gain_over_its_start(tmp_path: Path) -> None:
-    (tmp_path / "my_training.py").write_text(TRAINABLE)
-    outcomes = {"learned_nothing": {"no_better_than_start": 0.01}, "good": {"at_least": 1}}
-    with pytest.raises(
-        StudyFileError, match=r"no_better_than_start: needs predictions .* 'my_training:\w+' .* set"
-    ) as error:
-        load_study(write(tmp_path, own(outcomes=outcomes)))
-    assert "\n" not in str(error.value)
-
-
-def test_a_document_is_plain_and_complete() -> None:
-    document = make().document()
-    assert json.loads(json.dumps(document)) == document
-    assert document["arms"][0] == {"label": "mfvi", "method": "mfvi", "options": {}}
-    assert document["training"]["evaluation_samples"] == 4
-    assert document["space"]["stratify"] == "optimizer"
-
-
-def test_a_document_reproduces_the_study() -> None:
-    document = make().document()
-    arms = [{"name": arm["label"], "method": arm["method"], **arm["options"]} for arm in document["arms"]]
-    assert make_study({**document, "arms": arms}, "again").hash == make().hash
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"description": "other"}, {"resources__cpu": 2}, {"reference": {"good": {"mfvi": 0.1}}}, {"stop": {"level": 0.1}}],
-)
-def test_keys_that_do_not_affect_results_leave_the_hash_unchanged(changes: dict[str, Any]) -> None:
-    assert make(**changes).hash == make().hash
-    assert differences(make().document(), make(**changes).document()) == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "line"),
-    [
-        ({"training__epochs": 13}, "training.epochs: 12, now 13"),
-        ({"sampling__seed": 1}, "sampling.seed: 0, now 1"),
-        ({"task__train": 65}, "task.train: 64, now 65"),
-        ({"outcomes__good": {"at_least": 0.7}}, "outcomes.good.at_least: 0.8, now 0.7"),
-        ({"model__channel_factor": 0.625}, "model.channel_factor: not set before, now 0.625"),
-        ({"arms": ["mfvi", {"name": "radial", "method": "mfvi"}]}, "arms.radial.method: 'radial', now 'mfvi'"),
-        ({"space__batch_size": [16, 32]}, "space.batch_size: [16, 32, 64], now [16, 32]"),
-    ],
-)
-def test_keys_that_affect_results_change_the_hash_and_are_listed(changes: dict[str, Any], line: str) -> None:
-    before, after = make(), make(**changes)
-    assert before.hash != after.hash
-    assert differences(before.document(), after.document()) == [line]
-    assert not extends(before.document(), after.document())
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"sampling__configurations": 13},
-        {"sampling__replicates": 2},
-        {"arms": ["radial", "mfvi", "mfvi_scaled"]},
-        {"sampling__configurations": 20, "description": "more"},
-    ],
-)
-def test_more_of_the_same_extends_a_study_and_less_does_not(changes: dict[str, Any]) -> None:
-    before, after = make().document(), make(**changes).document()
-    assert extends(before, after)
-    if len(changes) and "description" not in changes:
-        assert not extends(after, before)
-
-
-def test_comparing_documents_does_not_change_them() -> None:
-    before, after = make().document(), make(sampling__configurations=20).document()
-    copies = copy.deepcopy((before, after))
-    extends(before, after)
-    differences(before, after)
-    assert (before, after) == copies

@@ -11,6 +11,7 @@ import yaml
 from scipy.stats import norm
 from support.trials import SMALL_TASK
 
+from robustness.errors import RobustnessError
 from robustness.execution.inline import InlineExecutor
 from robustness.metrics import accuracy
 from robustness.streams import NO_REPLICATE, Streams
@@ -100,6 +101,18 @@ def test_the_first_evaluation_is_that_of_a_trial_with_as_many_draws(tmp_path: Pa
     run.streams = Streams(study.seed, key.configuration + key.replicate * len(plan.configurations), NO_REPLICATE)
     run.ensemble = build_ensemble(run.trial, run.options, 3, 2, run.streams)
     assert note["starts"][5] == run.evaluate(0)["auc"]
+
+
+def test_an_error_of_the_scoring_job_is_one_line_without_its_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(task: str, device: str) -> None:
+        raise OSError(f"no images in {task[:4]} on {device}")
+
+    monkeypatch.setattr("robustness.trainables.classification.untrained._validation_set", unreadable)
+    study, plan = small_study(tmp_path)
+    with pytest.raises(RobustnessError, match=r"\Auntrained networks cannot be scored: OSError: no images in .*\Z"):
+        untrained_note(study, plan, InlineExecutor(), lambda: False)
 
 
 def test_a_cell_with_few_networks_gets_more(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from report.frames import StudyFrames
 from report.judged_study import JudgedStudy
+from report.sections.hyperparameters import values_of
 from report.sections.search.entries import (
     OneSearch,
     Run,
@@ -125,7 +126,7 @@ def _search(
     row: Any
     for row in own.itertuples():
         score = scores.get((row.configuration, arm, row.replicate))
-        values = hyperparameters_of(frames, row.configuration)
+        values = values_of(frames, row.configuration, frames.hyperparameters)
         # As in the search itself, the first of equal scores wins, and a run that did not finish cannot.
         if row.status == "finished" and score is not None and (winner is None or goal.better(score, winner["score"])):
             winner = {"search": search + 1, "number": row.run + 1, "score": score, "hyperparameters": values}
@@ -151,17 +152,6 @@ def _counts(runs: Sequence[Run], wanted: int) -> RunCounts:
         "status": dict(sorted(Counter(str(run["status"]) for run in runs).items())),
         "seconds": math.fsum(run["seconds"] or 0.0 for run in runs),
     }
-
-
-def hyperparameters_of(frames: StudyFrames, configuration: int) -> dict[str, object]:
-    """All hyperparameters of a configuration, as plain values."""
-    row = frames.configurations.loc[configuration]
-    values: dict[str, object] = {}
-    for column in frames.hyperparameters:
-        value = row[column]
-        if not pd.isna(value):
-            values[column] = value.item() if isinstance(value, np.generic) else value
-    return values
 
 
 def searched_options(frames: StudyFrames, arm: str) -> dict[str, SearchedOption]:

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from report.comparison import fraction_entry, has_outcome, normalised
-from report.frames import StudyFrames, is_missing, own_column
+from report.frames import StudyFrames, own_column
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
 from report.records.estimates import Fraction, known
+from report.sections.hyperparameters import values_of
 from report.sections.sensitivity.entries import (
     HyperparameterRates,
     LevelRates,
@@ -175,11 +176,9 @@ def _reference_winner(units: pd.DataFrame, frames: StudyFrames, reference: Mappi
 
 
 def _values(frames: StudyFrames, number: int, arm: str) -> dict[str, object]:
-    row = frames.configurations.loc[number]
+    names = [name for name in frames.hyperparameters if frames.applies(name, arm)]
     return {
-        str(name).removeprefix(own_column(arm, "")): plain(value)
-        for name, value in row.items()
-        if not is_missing(value) and frames.applies(str(name), arm)
+        name.removeprefix(own_column(arm, "")): plain(value) for name, value in values_of(frames, number, names).items()
     }
 
 

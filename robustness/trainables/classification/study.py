@@ -22,7 +22,7 @@ from robustness.methods import METHODS, find_method, read_method_options
 from robustness.metrics import METRICS, find_metric
 from robustness.space.space import Space
 from robustness.study.arms import Arm
-from robustness.study.sections import Judgement
+from robustness.study.outcome_sections import Judgement
 from robustness.study.study import Study
 from robustness.tasks import check_task, is_task, task_image_size, task_names
 from robustness.trainables.classification.options import TrainingOptions, read_training

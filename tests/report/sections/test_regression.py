@@ -15,7 +15,7 @@ from support.results import present
 
 from report.analysis import Analysis, analyse
 from report.page import render
-from report.sections.regression import _beside, implied
+from report.sections.regression.winners import _beside, implied
 from report.sections.verdict import headline
 from robustness.cli import main
 from robustness.statistics.means import mean_with_error

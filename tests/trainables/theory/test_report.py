@@ -12,7 +12,8 @@ from support.theory_studies import BUBBLE, NOISE, study, swept
 from report.analysis import analyse, as_json_text
 from report.page import render
 from report.sections import make_sections
-from report.sections.gradient_noise import NoisePoint, explosion
+from report.sections.gradient_noise.entries import NoisePoint
+from report.sections.gradient_noise.noise import explosion
 from report.sections.verdict import headline
 from report.words import with_error
 from robustness.store import open_store
