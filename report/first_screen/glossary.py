@@ -59,7 +59,7 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
         cells = analysis.judge.cells.values()
         level = f"{analysis.nothing:.3f}"
         if cells:
-            level = f"a threshold for each arm and initial noise, {min(cells):.3f} to {max(cells):.3f}"
+            level = f"the threshold of its arm and initial noise, {min(cells):.3f} to {max(cells):.3f}"
         yield "learned nothing", f"a trial whose {analysis.metric_words} is {side} {level}"
         good = "at most" if analysis.goal.minimizes else "at least"
         yield "good", f"a trial whose {analysis.metric_words} is {good} {analysis.good:g}"
