@@ -22,7 +22,15 @@ from numpy.typing import NDArray
 from report.frames import TASK_BLOCK, StudyFrames
 from report.judging import OUTCOMES, own_scores
 from report.records.comparisons import Change, Corrected, PairedComparison, PairedTable, ScoreComparison
-from report.records.estimates import ArmCounts, Fraction, FractionsByEpoch, JudgedOutcome, OutcomeFractions, Share
+from report.records.estimates import (
+    ArmCounts,
+    Difference,
+    Fraction,
+    FractionsByEpoch,
+    JudgedOutcome,
+    OutcomeFractions,
+    Share,
+)
 from report.records.families import Evidence, Uncorrected, with_holm
 from report.watched import Watch
 from report.words import SIGNIFICANT
@@ -417,6 +425,13 @@ def second_minus_first(entry: Corrected, difference: float | None) -> Change:
         "p_adjusted": entry["p_adjusted"],
         "test": entry["test"],
     }
+
+
+def turned(entry: Difference) -> tuple[float | None, float | None, float | None]:
+    """A difference of the first arm less the second with its ends, as the second less the first, as pages show it."""
+    ends = (entry["difference"], entry["high"], entry["low"])
+    difference, low, high = (None if value is None else 0.0 - value for value in ends)
+    return difference, low, high
 
 
 def favoured(

@@ -22,6 +22,7 @@ from report.drawing.widths import Width, fit_to
 from report.embedding import TEMPLATES, asset, csv_link, page_data, policy, script, style
 from report.exploring.data import explore_data
 from report.exploring.section import explore_section
+from report.first_screen.glossary import arm_lines, glossary
 from report.first_screen.screen import NO_WARNINGS, FirstScreen, first_screen, verdict_picture
 from report.frames import StudyFrames
 from report.sections import make_sections, sections_by_part
@@ -131,6 +132,8 @@ def render(analysis: Analysis) -> str:
             name=text(frames.name, 200),
             description=text(frames.document.get("description", ""), 2000),
             **_first_screen(first_screen(analysis)),
+            arm_lines=arm_lines(analysis),
+            glossary=glossary(analysis),
             parts=draw_parts(analysis),
             configurations=configurations,
             csv=csv_link(frames),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -12,11 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.frames import StudyFrames, is_missing
+from report.scales import is_logarithmic, log_names
 from report.sections.sensitivity.levels import plain
 from report.words import number, text
-from robustness.errors import RobustnessError
-from robustness.space.options import Branches, Options, Range
-from robustness.space.space import read_space
 
 MOST_TICKS = 8
 """Up to this many different numbers are ticks."""
@@ -59,29 +57,6 @@ def axes(frames: StudyFrames) -> list[Axis]:
     return [_axis(frames, name, name in logarithmic) for name in frames.varied]
 
 
-def log_names(frames: StudyFrames) -> set[str]:
-    """The columns of hyperparameters that the study draws on a log scale; none if the space cannot be read."""
-    spaces = [("", frames.document.get("space"))]
-    spaces += [(f"{arm['label']}: ", arm.get("space")) for arm in frames.document["arms"]]
-    names: set[str] = set()
-    for prefix, stored in spaces:
-        if stored:
-            try:
-                names |= {f"{prefix}{name}" for name in _log_ranges(read_space(stored, "space").options)}
-            except RobustnessError:
-                continue
-    return names
-
-
-def _log_ranges(options: Options) -> Iterator[str]:
-    for name, option in options.items:
-        if isinstance(option, Range) and option.log:
-            yield name
-        elif isinstance(option, Branches):
-            for _, below in option.branches:
-                yield from _log_ranges(below)
-
-
 def _axis(frames: StudyFrames, name: str, logarithmic: bool) -> Axis:
     column = frames.configurations[name]
     different = sorted({plain(value) for value in column.dropna()}, key=_order)
@@ -92,7 +67,7 @@ def _axis(frames: StudyFrames, name: str, logarithmic: bool) -> Axis:
         "name": name,
         "label": text(name, 40),
         "arm": None if owner is None else frames.arms.index(owner),
-        "log": logarithmic and numeric and min(different) > 0,
+        "log": numeric and is_logarithmic(map(float, different), declared=logarithmic),
         "missing": bool(column.isna().any()),
         "levels": [] if many else [number(value) for value in different],
         "keys": [] if many else [_key(value) for value in different],

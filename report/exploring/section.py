@@ -53,6 +53,8 @@ class ExploreSection(TypedDict):
     low: str
     high: str
     controls: list[ThresholdSlider]
+    cells: str
+    """Between which thresholds those of the trials lie; empty if all have the same."""
     rows: list[ArmRow]
     compared: bool
     heads: list[str]
@@ -75,6 +77,7 @@ def explore_section(analysis: Analysis) -> ExploreSection:
         "low": f"{low:.2f}",
         "high": f"{max(high, low + 0.01):.2f}",
         "controls": controls,
+        "cells": _cells(analysis),
         "rows": _rows(analysis) if frames.has_thresholds else [],
         "compared": bool(frames.compared),
         "heads": ["Arms", "Difference in", "Estimate", *tests],
@@ -99,6 +102,11 @@ def _sliders(analysis: Analysis) -> tuple[list[ThresholdSlider], float, float]:
     ]
     known = [*scores, *levels.values()]
     return sliders, math.floor(100 * min(known)) / 100, math.ceil(100 * max(known)) / 100
+
+
+def _cells(analysis: Analysis) -> str:
+    known = analysis.judge.cells.values()
+    return f", each trial by its own threshold, {min(known):.3f} to {max(known):.3f}" if known else ""
 
 
 def _rows(analysis: Analysis) -> list[ArmRow]:

@@ -18,7 +18,7 @@ from report.sections.equivalence import margins_in
 from report.sections.score_verdict import better_arm
 from report.sections.tasks import OnTask
 from report.sections.verdict import decided
-from report.words import beside_zero, has_interval, minus, score_decimals, signed
+from report.words import beside_zero, has_interval, minus, score_decimals, signed, text
 from robustness.statistics.equivalence import Verdict
 
 if TYPE_CHECKING:
@@ -113,6 +113,13 @@ class Comparisons:
         """The label of the axis."""
         words = {POINTS: ", percentage points", DEVIATIONS: ", standard deviations of its task"}
         return f"Difference in the {self.quantity}{words.get(self.unit, '')}"
+
+    @property
+    def direction(self) -> str:
+        """Which of two arms is subtracted from which."""
+        if len(self.main) == 1:
+            return f"{text(self.main[0].arms[0], 40)} minus {text(self.main[0].arms[1], 40)}"
+        return "the arm named first minus the other"
 
 
 def comparisons_of(analysis: Analysis) -> Comparisons | None:

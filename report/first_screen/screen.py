@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DENSE = 6
 """With more lines than these, they stand closer."""
+WIDEST_BESIDE = 5
+"""A table with more columns than these stands above the warnings."""
 SHOWN_WARNINGS = 3
 """The others are folded."""
 NO_WARNINGS = "No warnings: every planned trial has ended, and there are enough results to judge by."
@@ -73,6 +75,8 @@ class FirstScreen:
     comparisons: DrawnComparisons | None
     arms: Numbers | None
     arms_caption: str
+    stacked: bool
+    """Whether the table is too wide to stand beside the warnings."""
     places: tuple[int, ...]
     """The colour of each row of `arms`: its arm's place in the study."""
     warnings: tuple[str, ...]
@@ -93,6 +97,7 @@ def first_screen(analysis: Analysis) -> FirstScreen:
         comparisons=None if compared is None else _drawn(compared),
         arms=table[0] if table else None,
         arms_caption=table[1] if table else "",
+        stacked=table is not None and len(table[0].columns) > WIDEST_BESIDE,
         places=tuple(names.index(row[0]) if row[0] in names else 0 for row in rows),
         warnings=tuple(warned[:SHOWN_WARNINGS]),
         folded=tuple(warned[SHOWN_WARNINGS:]),
@@ -168,7 +173,7 @@ def sides(compared: Comparisons) -> tuple[str, str]:
 
 def _note(compared: Comparisons) -> str:
     """How to read the figure."""
-    parts = [f"Lines and brackets: {compared.interval}s."]
+    parts = [f"Every difference is {compared.direction}.", f"Lines and brackets: {compared.interval}s."]
     if compared.margin is not None:
         size = f"{100 * compared.margin:g} points" if compared.unit == POINTS else f"{compared.margin:g}"
         parts.append(f"Shaded: the study's margin of equivalence, ±{size}.")

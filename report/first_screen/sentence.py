@@ -87,10 +87,13 @@ def _several(comparisons: Comparisons) -> str:
     rest = [_rest(comparisons, by[each], each) for each in _VERDICTS[1:]]
     if not different:
         largest = max(comparisons.main, key=lambda line: abs(line.difference))
-        pair = " and ".join(_name(arm) for arm in reversed(largest.arms))
+        more, less = largest.arms if largest.difference >= 0 else largest.arms[::-1]
+        before = f" before {comparisons.correction}" if _excludes_zero(largest) and comparisons.correction else ""
         return (
-            f"No two of these arms differ significantly; the largest difference in the {comparisons.quantity} is that "
-            f"of {pair}, {_amount(comparisons, largest)}."
+            f"No two of these arms differ significantly; the largest difference is in favour of "
+            f"{_name(more if comparisons.more_is_better else less)}: its {comparisons.quantity} is "
+            f"{'higher' if comparisons.more_is_better else 'lower'} than that of "
+            f"{_name(less if comparisons.more_is_better else more)} by {_amount(comparisons, largest)}{before}."
         )
     return f"{basis}, {_differences(comparisons, different)}{''.join(f'; {words}' for words in rest if words)}."
 
@@ -139,6 +142,10 @@ def _rest(comparisons: Comparisons, lines: Sequence[Line], verdict: Verdict) -> 
         others = [_name(next(each for each in line.arms if each != arm)) for line in lines]
         return f"{words}: {_name(arm)} and {listed(others, 'or')}"
     return f"{words}: {listed([' and '.join(_name(arm) for arm in reversed(line.arms)) for line in lines])}"
+
+
+def _excludes_zero(line: Line) -> bool:
+    return line.low is not None and line.high is not None and (line.low > 0 or line.high < 0)
 
 
 def _better(line: Line) -> str:

@@ -85,7 +85,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     runs = ", ".join(
         f"{run['counted'] - run['paired']} of {run['counted']} of {text(arm, 60)}" for arm, run in every["arms"].items()
     )
-    columns = ("Arms", "What", "Pairs: second minus first", "p", "All runs: second minus first", "p")
+    columns = ("Difference", "What", "Pairs", "p", "All runs", "p")
     notes = (
         "Pairs compare both arms on the same configurations. All runs, compared as independent samples, use every run, "
         "but arms may have been tried on different configurations: where the two differ, that is why.",
@@ -122,7 +122,7 @@ def disagreement(analysis: Analysis) -> Iterator[str]:
 
 
 def _names(arms: list[str], what: str) -> tuple[str, str]:
-    return " and ".join(text(arm, 60) for arm in arms), what
+    return " minus ".join(text(arm, 60) for arm in reversed(arms)), what
 
 
 def _outcome(entry: PairedComparison) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 
-from report.comparison import by_configuration, side_by_side
+from report.comparison import by_configuration, normalised, side_by_side
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import plain_numbers, powers_of_two
 from report.drawing.style import ARM_COLOURS, INK, panel
@@ -103,7 +103,9 @@ def results(study: JudgedStudy) -> BestOfResults:
 
 def _compared(study: JudgedStudy, arms: tuple[str, str], cost: dict[str, HoursToTarget]) -> BestOfResult | None:
     frames, judged = study.frames, study.planned
-    pairs = by_configuration(side_by_side(judged, judged[f"score_{frames.rule}"], list(arms))).to_numpy(dtype=float)
+    scores = judged[f"score_{frames.rule}"]
+    comparable = normalised(judged, scores) if len(frames.tasks) > 1 else scores
+    pairs = by_configuration(side_by_side(judged, comparable, list(arms))).to_numpy(dtype=float)
     if not len(pairs):
         return None
     first, second = frames.goal.oriented(pairs).T
@@ -154,8 +156,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     picture = Picture(
         "best-of",
         "Chance of the better best score by number of trials",
-        "A line for each comparison: the probability that the first arm's best of n trials is better than the "
-        "second's" + ("." if watched else ", with 95 % intervals up to a tenth of the configurations."),
+        "A line for each comparison: the probability that the best of n trials of the arm named first is better than "
+        "that of the other" + ("." if watched else ", with 95 % intervals up to a tenth of the configurations."),
         partial(_draw, found["comparisons"], "trials"),
     )
     timed = [entry for entry in found["comparisons"] if len(entry["hours"]) > 1]
@@ -167,16 +169,17 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
     rows, clauses = [], []
     for entry in found["comparisons"]:
-        name = f"{text(entry['arms'][0], 40)} against {text(entry['arms'][1], 40)}"
-        for win in entry["trials"]:
-            if win["first"] & (win["first"] - 1) == 0:
-                cell = bracketed(win["probability"], win["low"], win["high"], exact_percent)
-                rows.append((name, str(win["first"]), cell))
+        name = f"{text(entry['arms'][1], 40)} against {text(entry['arms'][0], 40)}"
+        rows += [
+            (name, str(win["first"]), bracketed(*_of_second(win), exact_percent))
+            for win in entry["trials"]
+            if win["first"] & (win["first"] - 1) == 0
+        ]
         rows += [
             (
                 name,
-                f"{win['hours']:.3g} h: {win['first']} and {win['second']}",
-                bracketed(win["probability"], win["low"], win["high"], exact_percent),
+                f"{win['hours']:.3g} h: {win['second']} and {win['first']}",
+                bracketed(*_of_second(win), exact_percent),
             )
             for win in entry["hours"][:: max(1, len(entry["hours"]) // 4)]
         ]
@@ -198,7 +201,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         ),
     )
     more = len(clauses) - READ
-    reading = f"Chance that the first arm's best score is better: {'; '.join(clauses[:READ])}" + (
+    reading = f"Chance that the best score of the arm named first is better: {'; '.join(clauses[:READ])}" + (
         f"; {more} more in the table." if more > 0 else "."
     )
     numbers = Numbers(("Arms", "Trials", "Chance [95 %]"), tuple(rows))
@@ -221,9 +224,9 @@ def _clause(entry: BestOfResult) -> str:
         (win for win in entry["trials"] if win["first"] <= max(1.0, MOST_SHARE * entry["configurations"])),
         key=lambda win: win["first"],
     )
-    words = f"{exact_percent(start['probability'])} for one trial"
+    words = f"{exact_percent(1 - start['probability'])} for one trial"
     if end["first"] > 1:
-        words += f", {exact_percent(end['probability'])} for {end['first']}"
+        words += f", {exact_percent(1 - end['probability'])} for {end['first']}"
     at = entry["crossing"]["trials"]
     return words if at is None or at > end["first"] else f"{words} (the likelier winner changes at {at})"
 
@@ -231,13 +234,13 @@ def _clause(entry: BestOfResult) -> str:
 def _draw(comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -> Figure:
     figure, axes = panel()
     for colour, entry in zip(ARM_COLOURS, comparisons[:6], strict=False):
-        label = f"{text(entry['arms'][0], 14)} - {text(entry['arms'][1], 14)}"
+        label = f"{text(entry['arms'][1], 14)} vs {text(entry['arms'][0], 14)}"
         at = [(_budget(win, budget), win) for win in entry[budget]]
         sure = [(x, win) for x, win in at if max(win["first"], win["second"]) <= MOST_SHARE * entry["configurations"]]
-        axes.plot([x for x, _ in at], [100 * win["probability"] for _, win in at], color=colour, linestyle=(0, (1, 2)))
-        axes.plot([x for x, _ in sure], [100 * win["probability"] for _, win in sure], color=colour, label=label)
+        axes.plot([x for x, _ in at], [100 * _of_second(win)[0] for _, win in at], color=colour, linestyle=(0, (1, 2)))
+        axes.plot([x for x, _ in sure], [100 * _of_second(win)[0] for _, win in sure], color=colour, label=label)
         known = [(x, win) for x, win in at if win["low"] is not None and win["high"] is not None]
-        low, high = ([100 * float(win[end] or 0.0) for _, win in known] for end in ("low", "high"))
+        low, high = ([100 * float(_of_second(win)[end] or 0.0) for _, win in known] for end in (1, 2))
         axes.fill_between([x for x, _ in known], low, high, color=colour, alpha=0.15, linewidth=0)
     axes.axhline(50, color=INK, linewidth=0.8)
     axes.set_xscale("log")
@@ -246,9 +249,15 @@ def _draw(comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -
     plain_numbers(axes.xaxis)
     axes.set_ylim(0, 100)
     axes.set_xlabel("trials of each arm" if budget == "trials" else "hours of each arm")
-    axes.set_ylabel("% chance that the first is better")
+    axes.set_ylabel("% chance that the arm named first is better")
     axes.legend(fontsize=9)
     return figure
+
+
+def _of_second(win: WinAt) -> tuple[float, float | None, float | None]:
+    """The probability that the second arm is better, with its interval: it is named first, as in all comparisons."""
+    low, high = (None if end is None else 1 - end for end in (win["high"], win["low"]))
+    return 1 - win["probability"], low, high
 
 
 def _budget(win: WinAt, budget: Literal["trials", "hours"]) -> float:

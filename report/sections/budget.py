@@ -47,9 +47,13 @@ class BudgetResults(TypedDict):
 
 
 def results(study: JudgedStudy) -> BudgetResults:
-    """For each arm the expected best score by number of trials with its band, and the trials that a good one takes."""
+    """For each arm the expected best score by number of trials with its band, and the trials that a good one takes.
+
+    No arm of a study with several tasks.
+    """
     arms: dict[str, ArmBudget] = {}
-    for arm in study.frames.arms:
+    # Scores of several tasks have no common best.
+    for arm in study.frames.arms if len(study.frames.tasks) < 2 else ():
         groups = study.paired_scores(arm)
         if not groups:
             continue
@@ -79,7 +83,7 @@ def _known(ends: NDArray[np.float64]) -> list[float | None]:
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
-    """The budget curves; none without a complete pair."""
+    """The budget curves; none without a complete pair, or with several tasks."""
     budget = analysis.results["budget"]
     arms = budget["arms"]
     if not arms:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from report.comparison import second_minus_first
 from report.frames import TASK_BLOCK
 from report.judging import own_scores
+from report.records.comparisons import Change
 from report.records.estimates import known
 from report.sections import own_results
 from report.sections.all_runs import disagreement
 from report.sections.learning_rule import within_error_sentence
+from report.sections.outcomes import CONFIGURATIONS
+from report.sections.score_verdict import better_arm
 from report.sections.thresholds import Dependence
 from report.sections.verdict import decided
 from report.watched import OUT_OF_ORDER
-from report.words import metric_words, percent, spaced, text
+from report.words import has_interval, mean_change, metric_words, percent, points, spaced, text
 from robustness.errors import plural
 from robustness.metrics import find_metric
 from robustness.trial import PENDING
@@ -174,6 +178,51 @@ def _epochs_disagree(analysis: Analysis) -> Iterator[str]:
                 disagreements.setdefault(", ".join(both), []).append(_names(first["arms"]))
     for verdicts, pairs in disagreements.items():
         yield f"The verdict on {'; '.join(pairs)} depends on the epoch: {verdicts}."
+    yield from _sizes_disagree(analysis)
+
+
+def _sizes_disagree(analysis: Analysis) -> Iterator[str]:
+    """The largest of the differences whose size at either epoch lies outside the interval at the other."""
+    frames = analysis.frames
+    fractions = [entry for entry in analysis.results["paired"] if entry["outcome"] == analysis.primary]
+    changes = [
+        (tuple(e["arms"]), e["epoch"], second_minus_first(e, e["difference"]), decided(e)) for e in fractions
+    ] or [
+        (tuple(e["arms"]), e["epoch"], second_minus_first(e, e["mean_difference"]), better_arm(e, frames))
+        for e in analysis.results["scores"]
+    ]
+    write = points if fractions else mean_change
+    by_arms: dict[tuple[str, ...], dict[str, tuple[Change, str | None]]] = {}
+    for arms, epoch, change, better in changes:
+        by_arms.setdefault(arms, {})[epoch] = (change, better)
+    found = []
+    for arms, at in by_arms.items():
+        other_epoch = "last" if frames.rule == "best" else "best"
+        if frames.rule not in at or other_epoch not in at:
+            continue
+        (own, better), (other, other_better) = at[frames.rule], at[other_epoch]
+        # Verdicts on fractions that disagree have a sentence of their own.
+        if fractions and better != other_better:
+            continue
+        if better != other_better or (_outside(own, other) and _outside(other, own)):
+            size = abs(known(other["difference"]) - known(own["difference"]))
+            found.append((size, arms, f"{write(own)} at the {frames.rule} epoch, {write(other)} at the {other_epoch}"))
+    if found:
+        _, (first, second), words = max(found, key=lambda each: each[0])
+        what = CONFIGURATIONS[analysis.primary] if fractions else f"mean {analysis.metric_words}"
+        unit = " in standard deviations" if not fractions and len(frames.tasks) > 1 else ""
+        more = "" if len(found) == 1 else f" in {len(found)} comparisons, most of all in one"
+        yield (
+            f"The size of the difference depends on the epoch{more}: {text(second, 60)} minus {text(first, 60)} in "
+            f"{'the share of ' if fractions else 'the '}{what}{unit} is {words}."
+        )
+
+
+def _outside(change: Change, other: Change) -> bool:
+    """Whether a difference lies outside the interval of another."""
+    if change["difference"] is None or not has_interval(other):
+        return False
+    return not known(other["low"]) <= change["difference"] <= known(other["high"])
 
 
 def _names(arms: Iterable[str], word: str = " and ") -> str:
@@ -251,7 +300,7 @@ def _depends(analysis: Analysis) -> Iterator[str]:
     if reversed_at:
         yield f"At other thresholds the verdict reverses on {'; '.join(reversed_at)}."
     if len(narrow) == 1:
-        yield f"The verdict on {narrow[0][0]} holds only for thresholds from {narrow[0][1]}."
+        yield f"The verdict on {narrow[0][0]}, by its own test at each threshold, holds only from {narrow[0][1]}."
     elif narrow:
         pairs = "; ".join(f"{names}, {limits}" for names, limits in narrow)
         yield f"These verdicts hold only for a narrow range of thresholds: {pairs}."

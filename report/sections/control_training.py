@@ -41,7 +41,8 @@ class TrainingResults(TypedDict):
 def training_results(study: JudgedStudy, judged: pd.DataFrame, arms: Sequence[str]) -> TrainingResults:
     """Medians over the trials: `epochs` and `updates` after pre-training, and for each arm how its `scale` changed.
 
-    `updates` is None where neither the store nor the study says how many batches an epoch has. `scale` has for each arm
+    `epochs` is None where some were not recorded, as in an import of the best and the last of each trial, `updates`
+    also where neither the store nor the study says how many batches an epoch has. `scale` has for each arm
     the factor by which the median sigma of a network changed from its first recorded epoch to its last: the `median`
     over trials, and the 5 and 95 % quantiles `low` and `high`; None without any.
     """
@@ -52,13 +53,22 @@ def training_results(study: JudgedStudy, judged: pd.DataFrame, arms: Sequence[st
         factors = _factors(epochs[epochs["arm"] == arm])
         low, high = np.quantile(factors, RANGE) if len(factors) else (0.0, 0.0)
         scale[arm] = {"median": float(np.median(factors)), "low": low, "high": high} if len(factors) else None
-    updates = _steps(study, epochs, trials) * trials["epochs"].to_numpy(dtype=float)
+    counted = trials["epochs"].to_numpy(dtype=float)
+    if _has_gaps(epochs):
+        counted = np.full(len(trials), np.nan)
+    updates = _steps(study, epochs, trials) * counted
     known = updates[np.isfinite(updates)]
     return {
-        "epochs": float(trials["epochs"].median()) if len(trials) else None,
+        "epochs": float(np.median(counted)) if len(trials) and np.isfinite(counted).all() else None,
         "updates": float(np.median(known)) if len(known) else None,
         "scale": scale,
     }
+
+
+def _has_gaps(epochs: pd.DataFrame) -> bool:
+    """Whether a trial has fewer recorded epochs than lie between its first and its last."""
+    each = epochs.groupby(KEY, sort=False)["epoch"].agg(["min", "max", "nunique"])
+    return bool((each["nunique"] < each["max"] - each["min"] + 1).any())
 
 
 def training_sentence(training: TrainingResults) -> str | None:

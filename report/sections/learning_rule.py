@@ -242,7 +242,10 @@ def within_error_sentence(entry: RuleAtEpoch, epoch: str, named: bool = True) ->
         return ""
     start = f"At the {epoch} epoch, {plural(len(moved), 'trial')} within the error of the “learned nothing” threshold"
     if not named:
-        return f"{start} could change their outcome; “{TITLE}” lists them."
+        return (
+            f"{start} could change their outcome with other untrained networks; “{TITLE}” lists them. No test of the "
+            "arms includes that error."
+        )
     names = [
         f"configuration {trial['configuration']}, {text(trial['arm'], 60)}"
         + (f", replicate {trial['replicate']}" if trial["replicate"] else "")

@@ -21,6 +21,7 @@ from report.drawing.style import OUTCOME_COLOURS
 from report.judged_study import JudgedStudy
 from report.records.estimates import JudgedOutcome
 from report.words import number, spaced, text
+from robustness.metrics import find_metric
 from robustness.sweep.outcomes import Summary
 from robustness.trial import PENDING
 
@@ -203,8 +204,27 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         reading,
         tuple(pictures),
         Numbers(columns, rows),
-        (*_matters(analysis), *_errors(analysis)),
+        (*counting(analysis), *_matters(analysis), *_errors(analysis)),
     )
+
+
+def counting(analysis: Analysis) -> Iterator[str]:
+    """How trials count that did not run to their end."""
+    ended = set(analysis.trials["status"])
+    if "diverged" in ended:
+        chance = find_metric(analysis.frames.metric).chance
+        stand_in = "the worst score of any trial" + (" on its task" if analysis.frames.tasks else "")
+        value = stand_in if chance is None else f"the score of chance, {chance:g}"
+        fails = "has learned nothing" if analysis.frames.has_thresholds else "is a failure"
+        if analysis.epoch == "best":
+            yield (
+                f"A trial that diverged counts by its best epoch before that; without one, it {fails}, and in means "
+                f"and profiles it has {value}."
+            )
+        else:
+            yield f"A trial that diverged {fails}, and in means and profiles it has {value}."
+    if ended & {"out_of_memory", "timed_out", "failed"}:
+        yield "Trials that ran out of memory, timed out or failed are left out, with the pairs they belong to."
 
 
 def _matters(analysis: Analysis) -> tuple[str, ...]:

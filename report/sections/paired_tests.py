@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 COUNTS: tuple[Literal["only_first", "only_second", "both", "neither"], ...] = (
-    *("only_first", "only_second"),
+    *("only_second", "only_first"),
     *("both", "neither"),
 )
-COUNT_COLUMNS = ("Only the first", "Only the second", "Both", "Neither")
-COLUMNS = ("Arms", "Outcome", *COUNT_COLUMNS, "Second minus first, points", "p")
+COUNT_COLUMNS = ("Only the first named", "Only the second named", "Both", "Neither")
+COLUMNS = ("Difference", "Outcome", *COUNT_COLUMNS, "Points", "p")
 
 
 def results(study: JudgedStudy) -> list[PairedComparison]:
@@ -77,7 +77,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
 def _row(entry: PairedComparison, paired: bool) -> tuple[str, ...]:
     change = second_minus_first(entry, entry["difference"])
     return (
-        " and ".join(text(arm, 60) for arm in entry["arms"]),
+        " minus ".join(text(arm, 60) for arm in reversed(entry["arms"])),
         OUTCOME_WORDS[entry["outcome"]],
         *(DASH if entry[key] is None else str(entry[key]) for key in (COUNTS if paired else ())),
         _points(change),

@@ -168,7 +168,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     reading = f"The area under the profile, a score of robustness that needs no threshold, is {under}"
     reading += f"; {_ahead(differences[0], grid)}." if len(differences) == 1 and banded else "."
     notes = (
-        "Bands are simultaneous: with 95 % confidence the whole line lies inside." if banded else NO_BANDS,
+        "Bands are simultaneous: with 95 % confidence the whole line lies inside. That is stricter than the test of "
+        "the verdict, which is at one threshold, so this may show nothing where that is significant."
+        if banded
+        else NO_BANDS,
         ("Dashed lines are the study's own thresholds." if analysis.frames.has_thresholds else "")
         + (" Areas have 95 % intervals in brackets." if banded else ""),
     )
@@ -186,7 +189,8 @@ def _ahead(entry: ProfileDifference, grid: NDArray[np.float64]) -> str:
             places = np.flatnonzero(sure)
             limits = f"{grid[places[0]]:.2f} to {grid[places[-1]]:.2f}"
             clauses.append(f"{name} is ahead with 95 % confidence at thresholds from {limits}")
-    return " and ".join(clauses) or f"neither {first} nor {second} is ahead with 95 % confidence at any threshold"
+    words = " and ".join(clauses) or f"neither {first} nor {second} is ahead with 95 % confidence at any threshold"
+    return f"tested at all thresholds together, {words}"
 
 
 def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Profile]) -> Figure:

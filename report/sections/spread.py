@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
-from report.comparison import by_configuration, side_by_side
+from report.comparison import by_configuration, side_by_side, turned
 from report.document import Numbers, Picture, Section
 from report.drawing.style import panel
 from report.judged_study import JudgedStudy
@@ -117,11 +117,11 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     rows = [(text(arm, 60), *(score(value) for value in _values(entry))) for arm, entry in found["arms"].items()]
     for first, second in dict.fromkeys(tuple(entry["arms"]) for entry in found["differences"]):
         cells = {
-            entry["measure"]: bracketed(entry["difference"], entry["low"], entry["high"], signed_to(3))
+            entry["measure"]: bracketed(*turned(entry), signed_to(3))
             for entry in found["differences"]
             if entry["arms"] == [first, second]
         }
-        rows.append((f"{text(first, 40)} minus {text(second, 40)}", "", *(cells[name] for name in MEASURES)))
+        rows.append((f"{text(second, 40)} minus {text(first, 40)}", "", *(cells[name] for name in MEASURES)))
     watched = analysis.study.sample.watch is not None
     reasons = [[NO_BANDS]] if watched else [list(_why_none(found["differences"], name)) for name in MEASURES]
     notes = (
@@ -137,7 +137,7 @@ def _why_none(differences: Sequence[SpreadDifference], measure: str) -> Iterator
     """Why differences of a measure have no interval, with their arms where others have one, or so wide a one."""
     own = [entry for entry in differences if entry["measure"] == measure]
     for reason in dict.fromkeys(entry["interval"] for entry in own if entry["interval"].startswith("none")):
-        without = [" minus ".join(entry["arms"]) for entry in own if entry["interval"] == reason]
+        without = [" minus ".join(reversed(entry["arms"])) for entry in own if entry["interval"] == reason]
         of = "" if len(without) == len(own) else f" of {text(', '.join(without), 200)}"
         yield f"No interval for the {WORDS[measure]}{of}: {reason.removeprefix('none: ')}."
     by_order = [" minus ".join(entry["arms"]) for entry in own if entry["interval"] == ORDER]

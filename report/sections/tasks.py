@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
@@ -262,15 +262,16 @@ def _by_outcome(analysis: Analysis, tasks: TaskResults) -> Section:
     for entry in analysis.results["paired"]:
         if entry["epoch"] != analysis.epoch or entry["outcome"] != analysis.primary:
             continue
-        names = " and ".join(text(arm, 60) for arm in entry["arms"])
+        names = _difference(entry["arms"])
         for task in tasks["on"]:
             own = next(each for each in task["paired"] if each["arms"] == entry["arms"])
-            shares = (share_cell(task["arms"][arm][analysis.primary]) for arm in entry["arms"])
+            shares = (share_cell(task["arms"][arm][analysis.primary]) for arm in reversed(entry["arms"]))
             rows.append((names, text(task["task"], 60), *shares, *_tested(own, own["difference"])))
-        shares = (share_cell(analysis.results["arms"][arm][analysis.primary]) for arm in entry["arms"])
+        shares = (share_cell(analysis.results["arms"][arm][analysis.primary]) for arm in reversed(entry["arms"]))
         rows.append((names, "over tasks", *shares, *_tested(entry, entry["difference"])))
     outcome = OUTCOME_WORDS[analysis.primary]
-    columns = ("Arms", "Task", f"First {outcome}", f"Second {outcome}", "Second minus first", "p")
+    named = (f"First named {outcome}", f"Second named {outcome}")
+    columns = ("Difference", "Task", *named, "Of shares", "p")
     spread = "; ".join(
         f"{' and '.join(text(arm, 60) for arm in entry['arms'])} Q = {entry['q']:.1f} ({p_words(entry['q_p_value'])})"
         for entry in tasks["over"]
@@ -298,13 +299,13 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
     for entry in analysis.results["scores"]:
         if entry["epoch"] != analysis.epoch:
             continue
-        names = " and ".join(text(arm, 60) for arm in entry["arms"])
+        names = _difference(entry["arms"])
         for task in tasks["on"]:
             own = next(each for each in task["scores"] if each["arms"] == entry["arms"])
-            medians = (score(task["arms"][arm]["median"]) for arm in entry["arms"])
+            medians = (score(task["arms"][arm]["median"]) for arm in reversed(entry["arms"]))
             rows.append((names, text(task["task"], 60), *medians, *_changed(own)))
         rows.append((names, "over tasks, in standard deviations", DASH, DASH, *_changed(entry)))
-    columns = ("Arms", "Task", "First median", "Second median", "Second minus first, mean", "p")
+    columns = ("Difference", "Task", "Median of the first named", "Of the second", "Of means", "p")
     pictures = []
     ranks = tasks["ranks"]
     if ranks is not None:
@@ -354,6 +355,11 @@ def _percents(part: TaskVariance) -> str:
 def _reading(analysis: Analysis, tasks: TaskResults) -> str:
     said = sentences(tasks, analysis.study)
     return " ".join(said) if said else f"{plural(len(analysis.frames.tasks), 'task')}, each compared by itself."
+
+
+def _difference(arms: Sequence[str]) -> str:
+    """`radial minus mfvi`, for the second arm less the first."""
+    return " minus ".join(text(arm, 60) for arm in reversed(arms))
 
 
 def _tested(entry: PairedComparison, difference: float | None) -> tuple[str, str, str]:

@@ -195,6 +195,20 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section("thresholds", "At other thresholds", _reading(analysis), numbers=numbers)
 
 
+def _tested(analysis: Analysis) -> str:
+    """Where the verdict's own test of two arms, done at each threshold alone, has the same answer."""
+    found = analysis.results["thresholds"]
+    dependence = found["dependence"] if found else []
+    if len(dependence) != 1:
+        return ""
+    (entry,) = dependence
+    favoured = f"favours {text(entry['favours'], 60)}" if entry["favours"] else "shows no difference"
+    return (
+        f"The test of the verdict, repeated at each threshold alone, {favoured} from {entry['holds_from']:.3f} to "
+        f"{entry['holds_to']:.3f}. "
+    )
+
+
 def _reading(analysis: Analysis) -> str:
     """Over which thresholds the arm that the study's own threshold favours stays ahead."""
     own = analysis.good if analysis.primary == "good" else analysis.nothing
@@ -215,6 +229,7 @@ def _reading(analysis: Analysis) -> str:
         ahead, behind = behind, ahead
     always = "" if behind else ", and at none is it behind"
     return (
-        f"{names[1]} has more configurations {analysis.beyond} the threshold than {names[0]} at {ahead} of the "
+        f"{_tested(analysis)}By counting alone, without a test, {names[1]} has more"
+        f" configurations {analysis.beyond} the threshold than {names[0]} at {ahead} of the "
         f"{len(grid)} thresholds that tell any two scores apart{always}."
     )

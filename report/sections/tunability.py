@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.comparison import by_configuration, side_by_side
+from report.comparison import by_configuration, side_by_side, turned
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import plain_numbers, powers_of_two
 from report.drawing.style import INK, panel
@@ -243,7 +243,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
 
 
 def _headings(differences: Sequence[GainDifference]) -> list[str]:
-    return [f"{text(first, 30)} minus {text(second, 30)}" for first, second in _compared(differences)]
+    return [f"{text(second, 30)} minus {text(first, 30)}" for first, second in _compared(differences)]
 
 
 def _compared(differences: Sequence[GainDifference]) -> list[tuple[str, str]]:
@@ -269,10 +269,7 @@ def _rows(found: TunabilityResults) -> Iterator[tuple[str, ...]]:
                 DASH if each is None else bracketed(each["gain"], each["low"], each["high"], signed_to(3))
                 for each in own
             ),
-            *(
-                DASH if each is None else bracketed(each["difference"], each["low"], each["high"], signed_to(3))
-                for each in other
-            ),
+            *(DASH if each is None else bracketed(*turned(each), signed_to(3)) for each in other),
         )
     for name in dict.fromkeys(entry["hyperparameter"] for arm in arms for entry in arm["alone"]):
         entries = [next((e for e in arm["alone"] if e["hyperparameter"] == name), None) for arm in arms]

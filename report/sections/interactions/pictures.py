@@ -9,17 +9,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from report.comparison import turned
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import plain_numbers
 from report.drawing.style import INK, panel
+from report.records.estimates import Fraction
+from report.scales import is_logarithmic, log_names
 from report.sections.interactions.entries import Interaction, InteractionsResult, OtherSpace
-from report.words import OUTCOME_WORDS, SIGNIFICANT, bracketed, exact_percent, p_number, rounded, signed_to, text
+from report.words import (
+    DASH,
+    OUTCOME_WORDS,
+    SIGNIFICANT,
+    bracketed,
+    exact_percent,
+    listed,
+    number,
+    p_number,
+    rounded,
+    short_units,
+    signed_to,
+    text,
+)
+from robustness.errors import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from report.analysis import Analysis
 
+FEW_PAIRS = 30
 WIDE = 0.2
 """A reach of this much, 20 points, is worth a sentence if the interaction is significant."""
 MOST_VALUES = 12
@@ -29,40 +47,41 @@ MOST_POINTS = 1000
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
-    """One section for each comparison that depends on a hyperparameter, and the first in any case."""
+    """A section for the comparisons that depend on a hyperparameter, one for those alike, and the first in any case."""
+    alike: dict[tuple[str, ...], list[InteractionsResult]] = {}
     for place, entry in enumerate(analysis.results["interactions"]):
-        deciding = [name for name, each in entry["hyperparameters"].items() if _significant(each)]
-        if place and not deciding:
-            continue
-        yield _section(analysis, entry, deciding, place)
+        deciding = _deciding(entry)
+        if deciding or not place:
+            alike.setdefault((entry["arms"][0], *deciding), []).append(entry)
+    for place, entries in enumerate(alike.values()):
+        yield _section(analysis, entries, place)
+
+
+def _deciding(entry: InteractionsResult) -> list[str]:
+    """The hyperparameters on which the difference depends, the strongest first."""
+    found = [name for name, each in entry["hyperparameters"].items() if _significant(each)]
+    return sorted(found, key=lambda name: -(entry["hyperparameters"][name]["explained"] or 0.0))
 
 
 def _significant(entry: Interaction) -> bool:
     return entry["p_adjusted"] is not None and entry["p_adjusted"] < SIGNIFICANT
 
 
-def _section(analysis: Analysis, entry: InteractionsResult, deciding: list[str], place: int) -> Section:
-    first, second = (text(arm, 40) for arm in entry["arms"])
-    scale, unit, write = (1.0, "", signed_to(3)) if entry["outcome"] is None else (100.0, " points", signed_to(0))
-    rows = []
-    for name, each in entry["hyperparameters"].items():
-        for level in each["levels"]:
-            ends = [None if end is None else scale * end for end in (level["difference"], level["low"], level["high"])]
-            cell = bracketed(ends[0], ends[1], ends[2], write) + unit
-            test = p_number(each["p_adjusted"])
-            rows.append((text(name, 40), str(level["value"]), str(level["configurations"]), cell, test))
-    strongest = sorted(deciding, key=lambda name: -(entry["hyperparameters"][name]["explained"] or 0.0))
+def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) -> Section:
+    """Comparisons of one arm with others whose difference depends on the same hyperparameters."""
+    entry, deciding = entries[0], _deciding(entries[0])
+    first, *others = (text(arm, 40) for arm in (entry["arms"][0], *(each["arms"][1] for each in entries)))
     # Without a pair there is nothing to draw.
-    drawn = (strongest[:2] or list(entry["hyperparameters"])[:1]) if len(analysis.pairs) else []
+    drawn = (deciding[:2] or list(entry["hyperparameters"])[:1]) if len(analysis.pairs) else []
     pictures = [
         Picture(
-            f"hangs-{place}-{number}",
+            f"hangs-{place}-{each}",
             f"Score by {text(name, 30)}",
-            f"{analysis.metric_words} of each trial of {first} and {second} against {text(name, 40)}, with a line "
+            f"{analysis.metric_words} of each trial of {first} and {others[0]} against {text(name, 40)}, with a line "
             "through the medians.",
             partial(draw_scores, analysis, entry["arms"], name),
         )
-        for number, name in enumerate(drawn)
+        for each, name in enumerate(drawn)
     ]
     other = entry["other_space"]
     if other is not None and other["hyperparameter"] in deciding:
@@ -70,49 +89,160 @@ def _section(analysis: Analysis, entry: InteractionsResult, deciding: list[str],
             Picture(
                 f"space-{place}",
                 "The difference in another space",
-                f"{first} minus {second}, in points, against the share of configurations with {_group(other)}, with "
+                f"{others[0]} minus {first}, in points, against the share of configurations with {_group(other)}, with "
                 "its 95 % interval.",
                 partial(_draw_space, entry["arms"], other),
             )
         )
-    columns = ("Hyperparameter", "Value", "Configurations", f"{first} minus {second}", "p of the interaction")
+    several = len(others) > 1
+    counts = [] if several else _counted_arms(entry)
+    words = "" if entry["outcome"] is None else OUTCOME_WORDS[entry["outcome"]]
+    columns = (
+        *(("Difference",) if several else ()),
+        *("Hyperparameter", "Value", "Configurations"),
+        *(f"{text(arm, 40)}: {words}" for arm in counts),
+        "Estimate" if several else f"{others[0]} minus {first}",
+        "p of the interaction",
+    )
+    rows = [
+        ((f"{text(each['arms'][1], 40)} minus {first}", *row) if several else row)
+        for each in entries
+        for row in _rows(analysis, each, counts)
+    ]
     return Section(
         f"interactions-{place}",
-        f"Where {first} and {second} differ",
-        _reading(entry, deciding),
+        f"Where {first} differs from {listed(others)}" if several else f"Where {first} and {others[0]} differ",
+        _reading(analysis, entries),
         tuple(pictures),
         Numbers(columns, tuple(rows)),
         tuple(_notes(analysis, entry)),
     )
 
 
-def _reading(entry: InteractionsResult, deciding: list[str]) -> str:
+def _rows(analysis: Analysis, entry: InteractionsResult, counts: list[str]) -> Iterator[tuple[str, ...]]:
+    scale, unit, write = (1.0, "", signed_to(3)) if entry["outcome"] is None else (100.0, " points", signed_to(0))
+    for name, each in entry["hyperparameters"].items():
+        for place, level in enumerate(each["levels"]):
+            ends = [None if end is None else scale * end for end in turned(level)]
+            failed = (_count(analysis, entry, name, arm, place) for arm in counts)
+            cell = bracketed(ends[0], ends[1], ends[2], write) + unit
+            value = (text(name, 40), str(level["value"]), str(level["configurations"]))
+            yield (*value, *failed, cell, p_number(each["p_adjusted"]))
+
+
+def _counted_arms(entry: InteractionsResult) -> list[str]:
+    """The arms whose outcomes are counted by level; none without thresholds."""
+    return [] if entry["outcome"] is None else list(reversed(entry["arms"]))
+
+
+def _at_levels(analysis: Analysis, entry: InteractionsResult, name: str, arm: str) -> list[Fraction]:
+    """An arm's outcomes at each level of a hyperparameter; none where it does not have it."""
+    rates = analysis.results["sensitivity"]["hyperparameters"].get(name)
+    if rates is None or entry["outcome"] is None or arm not in rates["arms"]:
+        return []
+    found = rates["arms"][arm][entry["outcome"]]
+    return found if len(found) == len(entry["hyperparameters"][name]["levels"]) else []
+
+
+def _count(analysis: Analysis, entry: InteractionsResult, name: str, arm: str, place: int) -> str:
+    """`3 of 5`."""
+    found = _at_levels(analysis, entry, name, arm)
+    return short_units(found[place]) if found and found[place]["of"] else DASH
+
+
+def _reading(analysis: Analysis, entries: list[InteractionsResult]) -> str:
+    entry, deciding = entries[0], _deciding(entries[0])
     what = "mean score" if entry["outcome"] is None else f"share that {OUTCOME_WORDS[entry['outcome']]}"
     if entry["why_not"] is not None:
         return f"Whether the difference depends on a hyperparameter is unknown: {entry['why_not']}."
     if not deciding:
-        return f"The difference in the {what} does not detectably depend on any hyperparameter."
-    listed = ", ".join(
-        f"{text(name, 40)} ({exact_percent(max(0.0, entry['hyperparameters'][name]['explained'] or 0.0))} of its "
-        "variance)"
-        for name in deciding
+        return _nothing_shown(analysis, entry, what)
+    named = ", ".join(f"{text(name, 40)} ({_explained(entries, name)} of its variance)" for name in deciding)
+    each = "" if len(entries) == 1 else f" in each of these {len(entries)} comparisons"
+    reading = f"The difference in the {what} depends on {named}{each}."
+    return f"{reading}{_elsewhere(entries, deciding)}"
+
+
+def _elsewhere(entries: list[InteractionsResult], deciding: list[str]) -> str:
+    """What the differences would be in other spaces, where that is far from what they are."""
+    other = entries[0]["other_space"]
+    spaces = [entry["other_space"] for entry in entries]
+    known = [each for each in spaces if each is not None and other is not None and _group(each) == _group(other)]
+    reach = max((abs(each["within"] - each["without"]) for each in known), default=0.0)
+    if other is None or other["hyperparameter"] not in deciding or len(known) < len(entries) or reach < WIDE:
+        return ""
+    first = text(entries[0]["arms"][0], 40)
+    of = f"{text(entries[0]['arms'][1], 40)} minus {first}" if len(entries) == 1 else f"the others minus {first}"
+    whole, without, within = (
+        _points_between(values)
+        for values in (
+            [each["drawn"] * each["within"] + (1 - each["drawn"]) * each["without"] for each in known],
+            [each["without"] for each in known],
+            [each["within"] for each in known],
+        )
     )
-    reading = f"The difference in the {what} depends on {listed}."
-    other = entry["other_space"]
-    if other is not None and other["hyperparameter"] in deciding and abs(other["within"] - other["without"]) >= WIDE:
-        whole, low, high = (
-            rounded(100 * value)
-            for value in (
-                other["drawn"] * other["within"] + (1 - other["drawn"]) * other["without"],
-                other["without"],
-                other["within"],
-            )
+    return (
+        f" The {whole} points of {of} depend mainly on the share of configurations with {_group(other)}, "
+        f"{exact_percent(other['drawn'])} here: {without} points without them, {within} with them alone."
+    )
+
+
+def _points_between(values: list[float]) -> str:
+    """`-93`, or `-93 to -90` of several, as the second arm less the first."""
+    points = sorted(0.0 - 100 * value for value in values)
+    return " to ".join(dict.fromkeys(rounded(value) for value in (points[0], points[-1])))
+
+
+def _explained(entries: list[InteractionsResult], name: str) -> str:
+    """`76.2 %`, or from the least to the most of several comparisons."""
+    shares = sorted(max(0.0, entry["hyperparameters"][name]["explained"] or 0.0) for entry in entries)
+    return " to ".join(dict.fromkeys(exact_percent(share) for share in (shares[0], shares[-1])))
+
+
+def _nothing_shown(analysis: Analysis, entry: InteractionsResult, what: str) -> str:
+    """That nothing is shown is not that nothing is there; and where the trials with the outcome lie all the same."""
+    known = {name: each for name, each in entry["hyperparameters"].items() if each["explained"] is not None}
+    words = f"No hyperparameter is shown to change the difference in the {what}"
+    if known:
+        name = max(known, key=lambda each: known[each]["explained"] or 0.0)
+        strongest = known[name]
+        words += (
+            f": the strongest, {text(name, 40)}, explains {exact_percent(max(0.0, strongest['explained'] or 0.0))} of "
+            f"its variance (p = {p_number(strongest['p_adjusted'])} after correction)"
         )
-        reading += (
-            f" The {whole} points depend mainly on the share of configurations with {_group(other)}, "
-            f"{exact_percent(other['drawn'])} here: {low} points without them, {high} with them alone."
-        )
-    return reading
+    pairs = int(analysis.pairs["configuration"].nunique())
+    unseen = "only a strong dependence would be found" if pairs < FEW_PAIRS else "a weak dependence may go unnoticed"
+    return f"{words}. With {plural(pairs, 'pair')} {unseen}.{_where(analysis, entry)}"
+
+
+def _where(analysis: Analysis, entry: InteractionsResult) -> str:
+    """The counts by level of the hyperparameter along which the shares of both arms vary most."""
+    best: tuple[float, str] | None = None
+    for name in entry["hyperparameters"]:
+        each = [_at_levels(analysis, entry, name, arm) for arm in entry["arms"]]
+        if not all(each) or len(each[0]) > MOST_VALUES:
+            continue
+        counts = np.array([[level["count"] for level in own] for own in each], dtype=float).sum(axis=0)
+        of = np.array([[level["of"] for level in own] for own in each], dtype=float).sum(axis=0)
+        filled = of > 0
+        if filled.sum() < 2 or not counts.any():
+            continue
+        shares = counts[filled] / of[filled]
+        spread = float(np.average((shares - counts.sum() / of.sum()) ** 2, weights=of[filled]))
+        if best is None or spread > best[0]:
+            best = (spread, name)
+    if best is None or entry["outcome"] is None:
+        return ""
+    name = best[1]
+    levels = entry["hyperparameters"][name]["levels"]
+    arms = list(reversed(entry["arms"]))
+    counted = "; ".join(
+        f"{number(level['value'])}: "
+        + ", ".join(f"{text(arm, 40)} {_count(analysis, entry, name, arm, place)}" for arm in arms)
+        for place, level in enumerate(levels)
+    )
+    did = "were good" if entry["outcome"] == "good" else "learned nothing"
+    return f" Trials that {did} vary most with {text(name, 40)} ({counted})."
 
 
 def _group(other: OtherSpace) -> str:
@@ -134,13 +264,13 @@ def _notes(analysis: Analysis, entry: InteractionsResult) -> Iterator[str]:
     pairs = entry["pairs"]
     if pairs:
         shown = [each for each in pairs if each["p_adjusted"] < SIGNIFICANT] or pairs[:1]
-        listed = "; ".join(
+        together = "; ".join(
             f"{text(' and '.join(each['hyperparameters']), 80)} explain {exact_percent(each['explained'])} of its "
             f"variance beyond the sum of their effects (p = {p_number(each['p_adjusted'])} by Holm)"
             for each in shown[:3]
         )
         yield (
-            f"Two hyperparameters together, {len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} tested: {listed}"
+            f"Two hyperparameters together, {len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} tested: {together}"
             + ("." if shown[0]["p_adjusted"] < SIGNIFICANT else ", the most of all: not statistically significant.")
         )
     if entry["other_space"] is not None:
@@ -162,18 +292,18 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
     numeric = pd.to_numeric(values, errors="coerce")
     is_number = bool(numeric.notna().sum() == values.notna().sum())
     kinds = sorted({str(value) for value in values.dropna()})
-    logarithmic = is_number and numeric.min() > 0 and numeric.max() / numeric.min() >= 10
+    logarithmic = is_number and is_logarithmic(numeric, declared=name in log_names(analysis.frames))
     places = numeric if is_number else values.map(lambda value: kinds.index(str(value)), na_action="ignore")
     discrete = values.nunique() <= MOST_VALUES
     known = places.dropna().to_numpy(dtype=float)
     ends = np.unique(np.log(known) if logarithmic else known)
     # Points of several arms at one value stand side by side.
     step = 0.14 * float(np.diff(ends).min()) if discrete and len(ends) > 1 else 0.0
-    for number, arm in enumerate(arms):
+    for line, arm in enumerate(arms):
         own = (analysis.trials["arm"] == arm) & analysis.trials["paired"] & values.notna()
         x = places[own].astype(float)
         y = analysis.trials.loc[own, "score"].astype(float)
-        aside = step * (number - (len(arms) - 1) / 2)
+        aside = step * (line - (len(arms) - 1) / 2)
         shown = x * np.exp(aside) if logarithmic else x + aside
         colour = analysis.arms.colour(arm)
         few = np.linspace(0, len(shown) - 1, min(len(shown), MOST_POINTS)).round().astype(int)
@@ -187,8 +317,8 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
             linestyle="none",
         )
         middle = _medians(shown, y, discrete)
-        line = {"color": colour, "linestyle": analysis.arms.dash(arm), "marker": analysis.arms.marker(arm)}
-        axes.plot(middle.index, middle, label=text(arm, 24), linewidth=1.8, markersize=6, **line)
+        style = {"color": colour, "linestyle": analysis.arms.dash(arm), "marker": analysis.arms.marker(arm)}
+        axes.plot(middle.index, middle, label=text(arm, 24), linewidth=1.8, markersize=6, **style)
     if logarithmic:
         axes.set_xscale("log")
         plain_numbers(axes.xaxis)
@@ -216,14 +346,14 @@ def _medians(x: pd.Series[Any], y: pd.Series[Any], discrete: bool) -> pd.Series[
 def _draw_space(arms: list[str], other: OtherSpace) -> Figure:
     figure, axes = panel()
     shares = [100 * each["share"] for each in other["curve"]]
-    (line,) = axes.plot(shares, [100 * (each["difference"] or 0.0) for each in other["curve"]], linewidth=1.8)
+    (line,) = axes.plot(shares, [100 * (turned(each)[0] or 0.0) for each in other["curve"]], linewidth=1.8)
     known = [each for each in other["curve"] if each["low"] is not None and each["high"] is not None]
-    low, high = ([100 * float(each[end] or 0.0) for each in known] for end in ("low", "high"))
+    low, high = ([100 * float(turned(each)[end] or 0.0) for each in known] for end in (1, 2))
     axes.fill_between([100 * e["share"] for e in known], low, high, color=line.get_color(), alpha=0.18, linewidth=0)
     axes.axvline(100 * other["drawn"], color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
     axes.text(100 * other["drawn"], 1.0, " drawn", transform=axes.get_xaxis_transform(), va="top", fontsize=9.5)
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_xlim(0, 100)
     axes.set_xlabel(f"% of configurations with {_group(other)}")
-    axes.set_ylabel(f"{text(arms[0], 18)} minus {text(arms[1], 18)}, points")
+    axes.set_ylabel(f"{text(arms[1], 18)} minus {text(arms[0], 18)}, points")
     return figure

@@ -12,6 +12,7 @@ import numpy as np
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import integer_ticks, plain_numbers
 from report.drawing.style import INK, panel
+from report.scales import is_logarithmic
 from report.sections.search.entries import Run, SearchedArm, SearchedRange, SearchResults, Winner
 from report.sections.search.runs import objective_goal_of
 from report.words import DASH, metric_words, minus, named_values, number, score, spaced, text
@@ -238,7 +239,7 @@ def _scale(axes: Axes, side: str, options: Sequence[SearchedRange]) -> None:
     """The axis of a range: its ends, and logarithmic where the space is."""
     low, high = min(option["low"] for option in options), max(option["high"] for option in options)
     axis, limits = (axes.xaxis, axes.set_xlim) if side == "x" else (axes.yaxis, axes.set_ylim)
-    if all(option["log"] for option in options) and low > 0:
+    if is_logarithmic([low, high], declared=all(option["log"] for option in options)):
         (axes.set_xscale if side == "x" else axes.set_yscale)("log")
         ratio = (high / low) ** 0.06
         limits(low / ratio, high * ratio)

@@ -29,7 +29,8 @@ function drawCurves(study, state, units) {
   const x = linearScale(epochs[0], epochs[epochs.length - 1], frame.left, frame.right);
   const y = linearScale(low, high, frame.bottom, frame.top), svg = chart(frame, "Learning curves: " + study.metric + " by epoch");
   drawAxes(svg, frame, x, y, "epoch", "", 3);
-  drawLevels(study, state, svg, frame, y, "y");
+  const own = study.threshold && units.length === 1 ? study.arms.map((_, arm) => units[0] * study.width + arm) : [];
+  drawLevels(study, state, svg, frame, y, "y", new Set(own.filter((at) => counts(study, at)).map((at) => thresholdOf(study, state, at))));
   for (let arm = 0; arm < study.width; arm++) {
     let path = "";
     for (const unit of units) {
@@ -59,14 +60,22 @@ function selectionWords(study, kept, all) {
   return kept === all ? words : words + ", " + kept + " within the restriction";
 }
 
+function table(heads, rows) {
+  const names = heads.map((head) => make("th", { scope: "col" }, head));
+  return make("table", {}, make("thead", {}, make("tr", {}, ...names)), make("tbody", {}, ...rows));
+}
+
 function showCard(study, found, state, hovered, box) {
   const one = hovered ?? (state.selected.size === 1 ? [...state.selected][0] : null);
   if (one !== null) {
     const values = study.axes.flatMap((entry, axis) => [make("dt", {}, entry.label), make("dd", {}, levelWords(study, axis, one))]);
-    const rows = study.arms.map((name, arm) => make("tr", {}, make("th", { scope: "row" }, swatch(arm), name),
-      ...outcomeWords(study, found, one * study.width + arm).map((words) => make("td", {}, words))));
-    box.replaceChildren(make("h3", {}, unitWords(study, one)), make("dl", {}, ...values),
-      make("table", {}, make("tbody", {}, ...rows)), drawCurves(study, state, [one]) ?? "");
+    const rows = study.arms.map((name, arm) => {
+      const at = one * study.width + arm, own = study.threshold && counts(study, at) ? thresholdOf(study, state, at).toFixed(4) : "\u2013";
+      return make("tr", {}, make("th", { scope: "row" }, swatch(arm), name),
+        ...[...outcomeWords(study, found, at), ...(study.threshold ? [own] : [])].map((words) => make("td", {}, words)));
+    });
+    const heads = ["Arm", "Score", study.primary ? "Outcome" : "Status", ...(study.threshold ? ["Threshold"] : [])];
+    box.replaceChildren(make("h3", {}, unitWords(study, one)), make("dl", {}, ...values), table(heads, rows), drawCurves(study, state, [one]) ?? "");
     return;
   }
   if (!state.selected.size) {
@@ -84,8 +93,7 @@ function showCard(study, found, state, hovered, box) {
   });
   const heads = ["Arm", "Mean", ...(study.primary ? ["Learned nothing", "Good"] : [])];
   box.replaceChildren(make("h3", {}, selectionWords(study, units.length, all)),
-    make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
-      make("tbody", {}, ...rows)),
+    table(heads, rows),
     drawCurves(study, state, units.slice(0, MOST_CURVES)) ?? "",
     units.length > MOST_CURVES ? make("p", { class: "key" }, `Learning curves of the first ${MOST_CURVES}.`) : "");
 }

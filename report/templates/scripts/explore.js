@@ -33,6 +33,7 @@ function startExploring(study, table) {
     showCard(study, found, state, hovered, card);
     find("selected").textContent = state.selected.size ? selectionWords(study, units.length, state.selected.size) : "";
     find("clear").hidden = !state.selected.size;
+    find("reset").disabled = !isRestricted(state) && !Object.keys(state.levels).length && !state.selected.size;
   }
 
   // The numbers at once, the pictures with the next frame.
@@ -52,7 +53,6 @@ function startExploring(study, table) {
       else if (Number(input.value) !== level) input.value = level;
       document.getElementById("shown-" + outcome).textContent = (level ?? study.levels[outcome]).toFixed(3);
     }
-    find("reset").disabled = !restricted && !Object.keys(state.levels).length;
     markTheRest(restricted);
     document.dispatchEvent(new CustomEvent("recomputed", { detail: found }));
     save();
@@ -102,7 +102,8 @@ function startExploring(study, table) {
   function restore(address) {
     const linked = stateOf(study, address);
     if (!linked) return false;
-    state = linked;
+    state = linked.state;
+    find("ignored").textContent = linked.ignored.length ? "Ignored in this link: " + cut(linked.ignored.join(", "), 200) + "." : "";
     refresh();
     return true;
   }
@@ -118,6 +119,8 @@ function startExploring(study, table) {
     state.only.clear();
     state.tasks = null;
     state.levels = {};
+    state.selected = new Set();
+    find("ignored").textContent = "";
   }));
   find("clear").addEventListener("click", () => act.select(new Set(), false));
   find("link").addEventListener("click", async () => {

@@ -28,14 +28,19 @@ function keptTrials(study, state) {
   return kept;
 }
 
+// The threshold of having learned nothing that a trial is judged by, which may be that of its cell.
+function thresholdOf(study, state, at) {
+  const nothing = state.levels.learned_nothing ?? study.levels.learned_nothing;
+  return study.threshold ? study.threshold[at] + (nothing - study.levels.learned_nothing) : nothing;
+}
+
 // The outcome of every trial at the state's thresholds: 0 learned nothing, 1 between, 2 good.
 function judged(study, state) {
   const { sign, score } = study, outcomes = new Uint8Array(score.length), own = study.levels;
   if (own.good === undefined) return outcomes.fill(1);
-  const good = state.levels.good ?? own.good, nothing = state.levels.learned_nothing ?? own.learned_nothing;
-  const moved = nothing - own.learned_nothing;
+  const good = state.levels.good ?? own.good;
   for (let at = 0; at < score.length; at++) {
-    const value = sign * score[at], limit = sign * (study.threshold ? study.threshold[at] + moved : nothing);
+    const value = sign * score[at], limit = sign * thresholdOf(study, state, at);
     const isGood = value >= sign * good, below = study.inclusive ? value <= limit : value < limit;
     if (Number.isNaN(value) || (below && !(study.good_first && isGood))) outcomes[at] = 0;
     else outcomes[at] = isGood ? 2 : 1;

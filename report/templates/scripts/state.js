@@ -2,6 +2,7 @@
 // #explore?only.rate=0.001..0.1&only.optimizer=sgd&task=mnist&nothing=0.62&good=0.8&pair=0,1&by=rate&select=3-5,9
 
 const LONGEST_ADDRESS = 20000;
+const PARTS = ["task", "nothing", "good", "pair", "difference", "by", "heat", "select"];
 
 function newState(study) {
   return {
@@ -59,11 +60,12 @@ function rangesOf(numbers) {
   return parts.join(",");
 }
 
-// The state that an address describes; null if it is none of ours. What it gets wrong is ignored.
+// The state that an address describes, and what was `ignored` in it; null if it is none of ours.
 function stateOf(study, address) {
   if (!address.startsWith("#explore?") || address.length > LONGEST_ADDRESS) return null;
   const parts = new URLSearchParams(address.slice("#explore?".length)), state = newState(study);
   const number = (text) => (text !== null && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN);
+  const ignored = [], wrong = (key, value) => ignored.push(key + "=" + value);
   const place = (text, below) => (/^\d{1,7}$/.test(text) && Number(text) < below ? Number(text) : -1);
   study.axes.forEach((entry, axis) => {
     const values = parts.getAll("only." + entry.name);
@@ -73,11 +75,12 @@ function stateOf(study, address) {
       const range = values.map((value) => value.split("..").map(number)).find((ends) => ends.length === 2);
       if (range && Number.isFinite(range[0]) && Number.isFinite(range[1])) [rule.low, rule.high] = range;
       else if (rule.none || values.includes("nothing")) [rule.low, rule.high] = [Infinity, -Infinity];
-      else return;
+      else return values.forEach((value) => wrong("only." + entry.name, value));
     } else {
       for (const value of values) {
         const level = value.startsWith("=") ? entry.keys.indexOf(value.slice(1)) : -1;
         if (level >= 0) rule.levels.add(level);
+        else if (value !== "none" && value !== "nothing") wrong("only." + entry.name, value);
       }
       if (!rule.levels.size && !rule.none && !values.includes("nothing")) return;
     }
@@ -87,24 +90,35 @@ function stateOf(study, address) {
   if (parts.has("task") && study.tasks.length && (tasks.size || parts.get("task") === "")) {
     state.tasks = tasks.size === study.tasks.length ? null : tasks;
   }
+  for (const name of parts.getAll("task")) if (name !== "" && !study.tasks.includes(name)) wrong("task", name);
   for (const [key, outcome] of [["nothing", "learned_nothing"], ["good", "good"]]) {
     const level = number(parts.get(key));
     if (Number.isFinite(level) && isSet(study.levels[outcome])) state.levels[outcome] = level;
+    else if (parts.has(key)) wrong(key, parts.get(key));
   }
   const pair = (parts.get("pair") || "").split(",").map((text) => place(text, study.width));
   if (pair.length === 2 && pair[0] >= 0 && pair[1] >= 0 && pair[0] !== pair[1]) state.pair = pair;
+  else if (parts.has("pair")) wrong("pair", parts.get("pair"));
   if (measures(study).some((each) => each.key === parts.get("difference"))) state.measure = parts.get("difference");
+  else if (parts.has("difference")) wrong("difference", parts.get("difference"));
   const by = study.axes.findIndex((entry) => entry.name === parts.get("by"));
   if (by >= 0) state.by = by;
+  else if (parts.has("by")) wrong("by", parts.get("by"));
   const heat = (parts.get("heat") || "").split(",");
   if (heat.length === 3) {
     const axes = heat.slice(0, 2).map((text) => place(text, study.axes.length)), shown = heatChoices(study).map((c) => c.key);
     if (axes[0] >= 0 && axes[1] >= 0 && axes[0] !== axes[1] && shown.includes(heat[2])) state.heat = [...axes, heat[2]];
   }
+  if (parts.has("heat") && !state.heat) wrong("heat", parts.get("heat"));
   for (const part of (parts.get("select") || "").split(",")) {
     const ends = part.split("-").map((text) => place(text, study.units));
-    if (ends.length > 2 || ends.some((end) => end < 0)) continue;
+    if (ends.length > 2 || ends.some((end) => end < 0)) {
+      if (part) wrong("select", part);
+      continue;
+    }
     for (let unit = ends[0]; unit <= ends[ends.length - 1]; unit++) state.selected.add(unit);
   }
-  return state;
+  const known = new Set([...PARTS, ...study.axes.map((entry) => "only." + entry.name)]);
+  for (const [key, value] of parts) if (!known.has(key)) wrong(key, value);
+  return { state, ignored };
 }

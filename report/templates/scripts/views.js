@@ -43,9 +43,11 @@ function levelLines(study, svg, frame, scales) {
   };
 }
 
-function drawLevels(study, state, svg, frame, scale, along) {
-  for (const outcome of Object.keys(study.levels)) {
-    const level = state.levels[outcome] ?? study.levels[outcome], at = scale(level);
+// The thresholds; of those that differ between trials, only the `own` of the trials shown.
+function drawLevels(study, state, svg, frame, scale, along, own = []) {
+  const common = Object.keys(study.levels).filter((outcome) => !study.threshold || outcome !== "learned_nothing");
+  for (const level of [...common.map((outcome) => state.levels[outcome] ?? study.levels[outcome]), ...own]) {
+    const at = scale(level);
     const [low, high] = along === "x" ? [frame.left, frame.right] : [frame.top, frame.bottom];
     if (at < low || at > high) continue;
     const line = along === "x" ? `M${at} ${frame.top}V${frame.bottom}` : `M${frame.left} ${at}H${frame.right}`;
@@ -58,7 +60,9 @@ function pairsView(study, box, act) {
   const second = chooser("up", study.arms, (arm) => choose(arm, 1)), range = scoreRange(study);
   figure.append(make("figcaption", {}, "Pairs"), make("div", { class: "choices" }, first.label, second.label));
   const plot = makePlot(figure, "Pairs", act);
-  const note = make("p", { class: "key" }), words = "Each point is one configuration, in the colour of the arm that scores better.";
+  const note = make("p", { class: "key" }), dashed = study.threshold ? " Dashed: good; the thresholds of having learned nothing " +
+    "differ between trials, and a point’s card has its own." : "";
+  const words = "Each point is one configuration, in the colour of the arm that scores better." + dashed;
   figure.append(make("p", { class: "key" }, words), note);
   box.append(figure);
   const choose = (arm, side) => act.change((state) => {

@@ -201,3 +201,25 @@ def test_a_tap_selects(browser: Browser, page: Analysis) -> None:
     browser.settle()
     assert selected(browser) == 1
     assert words(browser, "[data-card]").startswith("Configuration ")
+
+
+def test_reset_clears_the_selection_too(browser: Browser, page: Analysis) -> None:
+    browser.driver.get(browser.driver.current_url.split("#")[0] + "#explore?select=1-3")
+    browser.settle()
+    assert not browser.run("return document.querySelector('[data-reset]').disabled")
+    browser.run("document.querySelector('[data-reset]').click()")
+    browser.settle()
+    assert browser.run("return document.querySelectorAll('.marks .ring, .marks .chosen').length") == 0
+    assert browser.run("return document.querySelector('[data-reset]').disabled")
+
+
+def test_what_a_link_gets_wrong_is_said(browser: Browser, page: Analysis) -> None:
+    address = browser.driver.current_url.split("#")[0]
+    browser.driver.get(f"{address}#explore?only.optimizer=%3Dsgd&only.optimizer=%3D<b>&only.nosuch=1&by=x&good=0.7")
+    browser.settle()
+    expected = "Ignored in this link: only.optimizer==<b>, by=x, only.nosuch=1."
+    assert words(browser, "[data-ignored]") == expected
+    assert words(browser, "[data-kept]") != "24 of 24 configurations"
+    browser.driver.get(f"{address}#explore?good=0.7")
+    browser.settle()
+    assert words(browser, "[data-ignored]") == ""

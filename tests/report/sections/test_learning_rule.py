@@ -41,8 +41,9 @@ def test_trials_within_the_error_of_the_threshold_are_named(tmp_path: Path) -> N
     }
     caution = next(caution for caution in cautions(analysis) if "within the error" in caution)
     assert caution == (
-        "At the last epoch, 2 trials within the error of the “learned nothing” threshold could change their outcome; "
-        "“When a trial has learned nothing” lists them."
+        "At the last epoch, 2 trials within the error of the “learned nothing” threshold could change their outcome "
+        "with other untrained networks; “When a trial has learned nothing” lists them. No test of the arms includes "
+        "that error."
     )
     page = render(analysis)
     assert "configuration 0, radial: 0.6150 is within 0.6100 to 0.6400" in page
