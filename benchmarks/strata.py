@@ -10,7 +10,8 @@ seed, and of the arm in one of these ways, whose mean is zero:
     shared    an arm is better or worse on a configuration, alike on all tasks
 
 A trial has the outcome if its score is above 0; the effects of tasks let that be rare on some and usual on others. Of
-the three arms of a study the first two are compared, over all tasks.
+the three arms of a study the first two are compared, over all tasks. `unpaired` compares scores of arms that share no
+configurations, in standard deviations of their task.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from results import Result, parser, show
 
+from robustness.statistics.independent import score_test
 from robustness.statistics.tasks import Pairs, stratified_mean, stratified_test
 
 LEVEL = 0.05
@@ -71,6 +73,20 @@ def false_positives(studies: int, configurations: int, tasks: int, replicates: i
         yield Rates(model, by_fraction / studies, by_score / studies)
 
 
+def unpaired_rate(model: str, studies: int, configurations: int, tasks: int, replicates: int, seed: int) -> float:
+    """The share of studies whose scores differ significantly where each equal arm has its own configurations."""
+    rng = np.random.default_rng([seed, 1])
+    found = 0
+    for _ in range(studies):
+        scores = simulated(rng, model, tasks, 2 * configurations, replicates)
+        arms = np.stack([scores[:, :configurations, :, 0], scores[:, configurations:, :, 1]])
+        scales = arms.std(axis=(0, 2, 3), ddof=1, keepdims=True)
+        first, second = ((arms - arms.mean(axis=(0, 2, 3), keepdims=True)) / scales).mean(axis=(1, 3))
+        tested = score_test(first, second)
+        found += tested is not None and tested.p_value is not None and tested.p_value < LEVEL
+    return found / studies
+
+
 def figures(studies: int, seed: int) -> Iterator[Result]:
     """The rates of several sizes of studies."""
     for tasks in (2, 3, 6):
@@ -80,6 +96,8 @@ def figures(studies: int, seed: int) -> Iterator[Result]:
                     name = f"{tasks} tasks, {configurations} configurations, {replicates} replicates, {rates.model}"
                     yield Result(f"{name}: fractions", rates.fractions, "", most=0.055)
                     yield Result(f"{name}: scores", rates.scores, "", most=0.055)
+                    apart = unpaired_rate(rates.model, studies, configurations, tasks, replicates, seed)
+                    yield Result(f"{name}: scores, unpaired", apart, "", most=0.055)
 
 
 def main() -> int:
