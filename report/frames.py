@@ -343,10 +343,11 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     column = frames.metric_column
     values = counted[column].to_numpy(dtype=float) if column in counted else np.full(len(counted), np.nan)
     # The rows of a trial follow each other, by epoch.
-    starts = _starts(counted)
-    number = counted[KEY].iloc[starts].assign(epochs=np.diff([*starts, len(counted)]))
+    trial = _places_of_trials(counted)
+    starts = _starts(trial)
+    number = counted.iloc[starts][KEY].assign(epochs=np.diff([*starts, len(counted)]))
     finite = np.flatnonzero(np.isfinite(values))
-    starts = _starts(counted[KEY].iloc[finite])
+    starts = _starts(trial[finite])
     ends = np.array([*starts, len(finite)], dtype=np.int64)[1:]
     extreme = np.minimum if frames.goal.minimizes else np.maximum
     extremes = extreme.reduceat(values[finite], starts) if len(starts) else np.empty(0)
@@ -355,7 +356,7 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     earliest = equal[np.searchsorted(equal, starts)]
     rows = {"best": finite[earliest], "last": finite[ends - 1]}
     best, last = (
-        counted[[*KEY, "epoch"]].iloc[at].assign(**{name: values[at]}).rename(columns={"epoch": f"{name}_epoch"})
+        counted.iloc[at][[*KEY, "epoch"]].assign(**{name: values[at]}).rename(columns={"epoch": f"{name}_epoch"})
         for name, at in rows.items()
     )
     search = (stored["configuration"] // SEARCH_BLOCK).astype("Int64").where(stored["run"].notna())
@@ -375,14 +376,19 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     return joined[TRIAL_COLUMNS]
 
 
-def _starts(epochs: pd.DataFrame) -> NDArray[np.int64]:
-    """The places of rows whose trial is not that of the row before."""
+def _places_of_trials(epochs: pd.DataFrame) -> NDArray[np.int64]:
+    """The place of each row's trial, counted from 1; the rows of a trial follow each other."""
     differs = np.zeros(len(epochs), dtype=bool)
     differs[:1] = True
     for name in KEY:
         codes = pd.factorize(epochs[name])[0]
         differs[1:] |= codes[1:] != codes[:-1]
-    return np.flatnonzero(differs)
+    return np.cumsum(differs)
+
+
+def _starts(trial: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows whose trial is not that of the row before."""
+    return np.flatnonzero(np.diff(trial, prepend=0))
 
 
 def _sorted(frame: pd.DataFrame, arms: list[str], further: list[str]) -> pd.DataFrame:

@@ -37,8 +37,9 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         return
     judged = analysis.trials.dropna(subset=["outcome"])
     keys = ["arm", "configuration", "replicate"]
-    trained = analysis.frames.trained_epochs[[*keys, "epoch", analysis.metric]]
-    merged = trained[np.isfinite(trained[analysis.metric])].merge(judged[[*keys, "outcome"]], on=keys)
+    trained = analysis.frames.trained_epochs
+    finite = trained.loc[np.isfinite(trained[analysis.metric]), [*keys, "epoch", analysis.metric]]
+    merged = finite.merge(judged[[*keys, "outcome"]], on=keys)
     if merged.empty:
         return
     pictures, rows, thinned = [], [], False

@@ -174,11 +174,10 @@ ACCURACY = "train_accuracy"
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """Each measure by epoch as a band over all pairs, with one chosen pair as lines; none if nothing was measured."""
-    kept, trained = analysis.pairs, analysis.frames.trained_epochs
-    names = [name for name in (*dict(MEASURES), "entropy", ACCURACY) if name in trained]
-    together = trained[[*KEYS, "arm", "epoch", *names]]
+    kept, together = analysis.pairs, analysis.frames.trained_epochs
     if not kept.empty:
-        together = together.merge(kept[KEYS].drop_duplicates(), on=KEYS)
+        paired = _in_pairs(together, kept)
+        together = together if paired.all() else together.loc[paired]
     if {"cross_entropy", "entropy"} <= set(together.columns):
         together = together.assign(kl=together["cross_entropy"] - together["entropy"])
     turns: TurnsResults | None = analysis.results.get("turns")
@@ -230,6 +229,16 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
+def _in_pairs(epochs: pd.DataFrame, pairs: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether each row belongs to the configuration and replicate of a pair."""
+    block = 1 + int(max(epochs["replicate"].max(), pairs["replicate"].max())) if len(epochs) else 1
+    own, theirs = (
+        frame["configuration"].to_numpy(dtype=np.int64) * block + frame["replicate"].to_numpy(dtype=np.int64)
+        for frame in (epochs, pairs)
+    )
+    return np.isin(own, theirs)
+
+
 def choose_pair(analysis: Analysis) -> tuple[int, int] | None:
     """The configuration and replicate of the complete pair whose arms differ most in their score."""
     if analysis.pairs.empty or len(analysis.arms.names) < 2:
@@ -256,7 +265,7 @@ def _available(epochs: pd.DataFrame) -> list[tuple[str, str]]:
 
 def _bands(epochs: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
     """For each arm a frame by epoch with the 10, 50 and 90 % points."""
-    finite = epochs.loc[np.isfinite(epochs[measure])]
+    finite = epochs.loc[np.isfinite(epochs[measure]), ["arm", "epoch", measure]]
     points = finite.groupby(["arm", "epoch"])[measure].quantile([0.1, 0.5, 0.9]).unstack()  # noqa: PD010
     return {str(arm): points.loc[arm] for arm in points.index.get_level_values("arm").unique()}
 
