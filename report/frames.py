@@ -32,7 +32,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.epoch_summaries import summaries
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
 from robustness.errors import RobustnessError
@@ -44,6 +43,7 @@ from robustness.store.registering import CURVES_NOTE
 from robustness.store.schema import MEASURES
 from robustness.study.arms import compared_arms, is_paired
 from robustness.study.registration import REGISTRATION_NOTE, Entry
+from robustness.sweep.epoch_summaries import summaries
 from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
 from robustness.trial import DEFAULT_CONFIGURATION, SEARCH_BLOCK, TrialKey
