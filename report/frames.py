@@ -43,6 +43,7 @@ from robustness.store.registering import CURVES_NOTE
 from robustness.store.schema import MEASURES
 from robustness.study.arms import compared_arms, is_paired
 from robustness.study.registration import REGISTRATION_NOTE, Entry
+from robustness.sweep.epoch_summaries import summaries
 from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
 from robustness.trial import DEFAULT_CONFIGURATION, SEARCH_BLOCK, TrialKey
@@ -339,26 +340,7 @@ def is_missing(value: object) -> bool:
 
 def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     """The store's trials with the summaries of their epochs."""
-    counted = frames.trained_epochs
-    column = frames.metric_column
-    values = counted[column].to_numpy(dtype=float) if column in counted else np.full(len(counted), np.nan)
-    # The rows of a trial follow each other, by epoch.
-    trial = _places_of_trials(counted)
-    starts = _starts(trial)
-    number = counted.iloc[starts][KEY].assign(epochs=np.diff([*starts, len(counted)]))
-    finite = np.flatnonzero(np.isfinite(values))
-    starts = _starts(trial[finite])
-    ends = np.array([*starts, len(finite)], dtype=np.int64)[1:]
-    extreme = np.minimum if frames.goal.minimizes else np.maximum
-    extremes = extreme.reduceat(values[finite], starts) if len(starts) else np.empty(0)
-    equal = np.flatnonzero(values[finite] == np.repeat(extremes, ends - starts))
-    # The earliest of equal values.
-    earliest = equal[np.searchsorted(equal, starts)]
-    rows = {"best": finite[earliest], "last": finite[ends - 1]}
-    best, last = (
-        counted.iloc[at][[*KEY, "epoch"]].assign(**{name: values[at]}).rename(columns={"epoch": f"{name}_epoch"})
-        for name, at in rows.items()
-    )
+    number, best, last = summaries(frames.trained_epochs, KEY, frames.metric_column, frames.goal)
     search = (stored["configuration"] // SEARCH_BLOCK).astype("Int64").where(stored["run"].notna())
     numbered = stored.assign(search=search)
     joined = numbered[[*KEY, "task", *_STAGE, "status", "metric", *_RAN]].astype(
@@ -374,21 +356,6 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
         joined[f"{name}_epoch"] = joined[f"{name}_epoch"].astype("Int64")
     joined["measured"] = (joined["epochs"] > 0) | np.isfinite(joined["best"])
     return joined[TRIAL_COLUMNS]
-
-
-def _places_of_trials(epochs: pd.DataFrame) -> NDArray[np.int64]:
-    """The place of each row's trial, counted from 1; the rows of a trial follow each other."""
-    differs = np.zeros(len(epochs), dtype=bool)
-    differs[:1] = True
-    for name in KEY:
-        codes = pd.factorize(epochs[name])[0]
-        differs[1:] |= codes[1:] != codes[:-1]
-    return np.cumsum(differs)
-
-
-def _starts(trial: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows whose trial is not that of the row before."""
-    return np.flatnonzero(np.diff(trial, prepend=0))
 
 
 def _sorted(frame: pd.DataFrame, arms: list[str], further: list[str]) -> pd.DataFrame:
