@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from support.pages import blocks, robustness_calls
+from support.programs import run
 
 import robustness
 from report import Topic
@@ -66,22 +67,6 @@ def files(page: Path, folder: Path) -> None:
         named = re.findall(r"`(\w+\.(?:py|yaml))`", before)
         if named:
             (folder / named[-1]).write_text(code, encoding="utf-8")
-
-
-def run(words: list[str], folder: Path) -> str:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = {name: value for name, value in os.environ.items() if name != "ROBUSTNESS_STORE"}
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env=environment | {"PYTHONPATH": str(ROOT), "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.programs import environment, run
 
 import robustness
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 MOST_LINES = 40
-
-
-def environment(**further: str) -> dict[str, str]:
-    known = {name: value for name, value in os.environ.items() if name != "ROBUSTNESS_STORE"}
-    # `python` of a command is the one that runs these tests.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    return known | {"PYTHONPATH": str(ROOT), "PATH": path} | further
-
-
-def run(words: list[str], folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_optimisers_on_two_tasks(tmp_path: Path) -> None:

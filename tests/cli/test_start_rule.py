@@ -7,26 +7,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.trials import SMALL_TASK
+from support.trials import small_document
 
 from robustness.cli import main
 from robustness.store import open_store
 
-STUDY = {
-    "name": "starts",
-    "task": SMALL_TASK,
-    "model": {"name": "vgg_small", "base_channels": 4, "depth": "short"},
-    "arms": ["mfvi", "radial"],
-    "space": {
-        "optimizer": {"amsgrad": {"learning_rate": [0.001]}},
-        "batch_size": [16],
-        "variational_samples": [1],
-        "initial_rho": [-6, 0],
-    },
-    "sampling": {"strategy": "grid"},
-    "training": {"epochs": 3, "pretrain_epochs": 1, "evaluation_samples": 2},
-    "outcomes": {"learned_nothing": {"no_better_than_start": 0.01}, "good": {"at_least": 0.95}},
-}
+STUDY = small_document(
+    name="starts", outcomes={"learned_nothing": {"no_better_than_start": 0.01}, "good": {"at_least": 0.95}}
+)
 
 
 def test_a_sweep_records_starts_and_its_status_and_report_agree(

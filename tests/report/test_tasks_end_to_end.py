@@ -11,19 +11,15 @@ import pandas as pd
 import pytest
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
-from support.studies import store_url, write_study
+from support.studies import run_study, store_url, write_study
 
 from report.analysis import analyse
 from report.exports import results_table
 from report.frames import load_frames
 from report.page import write_report
 from robustness.cli import main
-from robustness.execution.inline import InlineExecutor
 from robustness.statistics.tasks import Pairs, heterogeneity, stratified_mean, stratified_test
 from robustness.store import open_store
-from robustness.study.loading import load_study
-from robustness.sweep.plan import make_plan
-from robustness.sweep.sweep import sweep
 
 TASKS = [{"name": "cifar"}, {"name": "mnist", "classes": 10}]
 OWN = [
@@ -34,13 +30,9 @@ OWN = [
 
 def analysed(folder: Path, trainable: str = "streamed", page: bool = False, **changes: Any) -> tuple[Any, pd.DataFrame]:
     """The results of a study, and its table of trials."""
-    study = load_study(str(write_study(folder, trainable, **changes)))
-    plan = make_plan(study)
+    name = run_study(folder, trainable, **changes)
     with open_store(store_url(folder)) as store:
-        registered = store.register(study, plan)
-        with registered.lock():
-            sweep(study, plan, registered, InlineExecutor())
-        frames = load_frames(registered)
+        frames = load_frames(store.study(name))
     analysis = analyse(frames)
     if page:
         write_report(analysis, folder / "page.html")

@@ -10,7 +10,11 @@ from typing import Any
 import yaml
 
 from report.exports import results_csv
+from robustness.execution.inline import InlineExecutor
 from robustness.store import open_store
+from robustness.study.loading import load_study
+from robustness.sweep.plan import make_plan
+from robustness.sweep.sweep import sweep
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -81,6 +85,17 @@ def write_study(folder: Path, trainable: str = "quick", **changes: Any) -> Path:
 
 def store_url(folder: Path, name: str = "store") -> str:
     return f"sqlite:///{folder / name}.db"
+
+
+def run_study(folder: Path, trainable: str, **changes: Any) -> str:
+    """Sweep the study of `write_study` into this folder's store; returns its name."""
+    study = load_study(str(write_study(folder, trainable, **changes)))
+    plan = make_plan(study)
+    with open_store(store_url(folder)) as store:
+        registered = store.register(study, plan)
+        with registered.lock():
+            sweep(study, plan, registered, InlineExecutor())
+    return study.name
 
 
 def results(url: str, name: str = "simulated") -> bytes:

@@ -46,6 +46,30 @@ def small_trial(
     )
 
 
+def small_document(**changes: Any) -> dict[str, Any]:
+    """A study of such trials: two arms at two initial rhos, on a grid."""
+    document: dict[str, Any] = {
+        "name": "small",
+        "task": SMALL_TASK,
+        "model": {"name": "vgg_small", "base_channels": 4, "depth": "short"},
+        "arms": ["mfvi", "radial"],
+        "space": small_space([-6, 0]),
+        "sampling": {"strategy": "grid"},
+        "training": {"epochs": 3, "pretrain_epochs": 1, "evaluation_samples": 2},
+        "outcomes": {"learned_nothing": {"below": 0.5}, "good": {"at_least": 0.9}},
+    }
+    return document | changes
+
+
+def small_space(initial_rhos: list[int]) -> dict[str, Any]:
+    return {
+        "optimizer": {"amsgrad": {"learning_rate": [0.001]}},
+        "batch_size": [16],
+        "variational_samples": [1],
+        "initial_rho": initial_rhos,
+    }
+
+
 NOISE = 0.5
 """The standard deviation of the noise in the target's own units; the target's own is about 5."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from scipy.stats import norm
-from support.trials import SMALL_TASK
+from support.trials import small_document, small_space
 
 from robustness.errors import RobustnessError
 from robustness.execution.inline import InlineExecutor
@@ -27,21 +27,11 @@ from robustness.trial import TrialKey
 
 
 def small_study(folder: Path, **changes: object) -> tuple[Study, Plan]:
-    document = {
-        "name": "small",
-        "task": SMALL_TASK,
-        "model": {"name": "vgg_small", "base_channels": 4, "depth": "short"},
-        "arms": ["mfvi", "radial"],
-        "space": {
-            "optimizer": {"amsgrad": {"learning_rate": [0.001]}},
-            "batch_size": [16],
-            "variational_samples": [1],
-            "initial_rho": [-6, -4, -2, 0],
-        },
-        "sampling": {"strategy": "grid"},
-        "training": {"epochs": 6, "pretrain_epochs": 1, "evaluation_samples": 2},
-        "outcomes": {"learned_nothing": {"no_better_than_untrained": 0.01}, "good": {"at_least": 0.9}},
-    }
+    document = small_document(
+        space=small_space([-6, -4, -2, 0]),
+        training={"epochs": 6, "pretrain_epochs": 1, "evaluation_samples": 2},
+        outcomes={"learned_nothing": {"no_better_than_untrained": 0.01}, "good": {"at_least": 0.9}},
+    )
     path = folder / "small.yaml"
     path.write_text(yaml.safe_dump(document | changes))
     study = load_study(str(path))

@@ -15,6 +15,7 @@ from robustness.study.arms import Arm
 from robustness.study.study import Study
 from robustness.trainables.command.options import CommandOptions
 from robustness.trainables.command.words import placeholders
+from robustness.trainables.hyperparameters import always_given
 from robustness.trial import Trial
 from robustness.validation import read_options
 
@@ -86,7 +87,7 @@ def _check_placeholders(used: list[str], arm: Arm, study: Study, options: Comman
     space = study.space_of(arm.label)
     names = set(space.display_order)
     others = {*OF_TRIAL, *options.further, *arm.options, *(["task"] if study.task.get("name") else [])}
-    always = _always(space.options)
+    always = always_given(space.options)
     for name in used:
         if name not in names | others:
             line = unknown_name("placeholder", name, names | others)
@@ -108,16 +109,6 @@ def _check_arm_matters(used: list[str], study: Study) -> None:
     own: set[str] = {name for arm in study.arms for name in arm.options}
     if len(study.arms) > 1 and not own.union(("arm", "method")).intersection(used):
         raise StudyFileError("command: is the same for every arm: pass {arm} to it, or a key that arms set differently")
-
-
-def _always(options: Options) -> set[str]:
-    """Return the names that every configuration has."""
-    found: set[str] = set()
-    for name, option in options.items:
-        found.add(name)
-        if isinstance(option, Branches):
-            found |= set.intersection(*(_always(below) for _, below in option.branches))
-    return found
 
 
 def _varied(options: Options) -> list[str]:

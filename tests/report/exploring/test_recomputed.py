@@ -12,15 +12,11 @@ import pytest
 from support.browser import Browser
 from support.exploring import LISTEN, answered, ask, random_question
 from support.stores import Made, fill, made_study, note_by_cell, typical
-from support.studies import store_url, write_study
+from support.studies import run_study, store_url
 
 from report.analysis import Analysis, analyse
 from report.page import write_report
-from robustness.execution.inline import InlineExecutor
-from robustness.store import StudyStore, open_store
-from robustness.study.loading import load_study
-from robustness.sweep.plan import make_plan
-from robustness.sweep.sweep import sweep
+from robustness.store import open_store
 from robustness.trial import Trial
 
 pytestmark = pytest.mark.xdist_group("report_pages")
@@ -41,16 +37,6 @@ def uneven(trial: Trial, epochs: int) -> Made:
     return Made(scores=[float(np.clip(score + rng.normal(0, 0.05), 0.01, 0.99)) for score in made.scores], start=0.52)
 
 
-def swept(folder: Path, trainable: str, **changes: Any) -> StudyStore:
-    study = load_study(str(write_study(folder, trainable, **changes)))
-    plan = make_plan(study)
-    with open_store(store_url(folder)) as store:
-        registered = store.register(study, plan)
-        with registered.lock():
-            sweep(study, plan, registered, InlineExecutor())
-    return registered
-
-
 def two_arms_with_replicates(folder: Path) -> Analysis:
     with open_store(store_url(folder)) as store:
         return analyse(fill(store, made_study(configurations=40, replicates=3, wide=True), uneven))
@@ -63,7 +49,7 @@ def five_arms(folder: Path) -> Analysis:
 
 
 def reopened(folder: Path, trainable: str, **changes: Any) -> Analysis:
-    swept(folder, trainable, **changes)
+    run_study(folder, trainable, **changes)
     with open_store(store_url(folder), create=False) as store:
         return analyse(store.study("simulated"))
 
