@@ -1,4 +1,4 @@
-// From a state (restriction and thresholds) to what Python computes of the same trials: `report/comparison.py`.
+// From a state (restriction and thresholds) to what Python computes of the same trials: `report/comparison/`.
 
 const PLANNED = 1, COUNTED = 2, PAIRED = 4;
 
