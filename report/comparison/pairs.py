@@ -60,7 +60,11 @@ def side_by_side(judged: pd.DataFrame, values: pd.Series[Any], arms: list[str]) 
 
 
 def by_configuration(pairs: pd.DataFrame) -> pd.DataFrame:
-    """The mean over the replicates of each configuration: [configurations, arms]."""
+    """The mean of each configuration [configurations, arms]: over tasks, on each of them over replicates."""
+    configurations = pairs.index.get_level_values("configuration")
+    tasks = pairs.index.get_level_values("replicate") // TASK_BLOCK
+    if tasks.any():
+        pairs = pairs.groupby([configurations, tasks], sort=True).mean()
     return pairs.groupby(level="configuration", sort=True).mean()
 
 

@@ -85,8 +85,11 @@ def independent_scores(
 ) -> ScoreComparison:
     """The comparison of the mean scores of two arms that share no configurations; a win is of every two of them."""
     values = _comparable(judged, summary, sample)
-    rows = [judged["paired"] & (judged["arm"] == arm) for arm in (first, second)]
-    a, b = (values[chosen].groupby(judged.loc[chosen, "configuration"]).mean().to_numpy(dtype=float) for chosen in rows)
+    paired = judged[judged["paired"]]
+    a, b = (
+        by_configuration(side_by_side(paired, values.reindex(paired.index), [arm])).to_numpy(dtype=float)[:, 0]
+        for arm in (first, second)
+    )
     tested = score_test(a, b)
     interval = NO_OBSERVATIONS if tested is None else tested.interval
     ahead = np.sign(goal.oriented(a[:, None] - b[None, :])).ravel()

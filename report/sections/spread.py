@@ -56,8 +56,10 @@ class SpreadResults(TypedDict):
 
 
 def results(study: JudgedStudy) -> SpreadResults:
-    """Spread at the study's epoch; scores are means over replicates."""
+    """Spread at the study's epoch; scores are means over replicates. No arm of a study with several tasks (`plane`)."""
     frames, judged = study.frames, study.planned
+    if len(frames.tasks) > 1:
+        return {"arms": {}, "differences": []}
     scores = judged[f"score_{frames.rule}"]
     arms: dict[str, ArmSpread] = {}
     for arm in frames.arms:

@@ -133,7 +133,12 @@ function comparableScores(study, kept) {
 
 function comparedScores(study, kept, scores, arms) {
   const { width } = study, own = (arm) => (unit) => scores[unit * width + arm];
-  const means = (units, arm) => shares(grouped(units.map(own(arm)), units.map((unit) => study.configuration[unit])));
+  // Over tasks; on each of them, over replicates.
+  const means = (units, arm) => {
+    const cells = units.map((unit) => study.configuration[unit] * study.tasks.length + study.task[unit]);
+    const within = grouped(units.map(own(arm)), study.tasks.length ? cells : units.map((unit) => study.configuration[unit]));
+    return shares(grouped(shares(within), within.starts.map((at) => study.configuration[units[at]])));
+  };
   if (!study.paired) {
     const [first, second] = arms.map((arm) => means(pairedUnits(study, kept, arm), arm));
     const { difference, ...tested } = welch(first, second, study.level);
