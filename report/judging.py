@@ -74,6 +74,12 @@ def trial_thresholds(frames: StudyFrames, trials: pd.DataFrame, judge: Judge) ->
     return thresholds_of(judge, trials["arm"], rhos, frames.starts.reindex(keys))
 
 
+def distinct_thresholds(trials: pd.DataFrame, summary: str) -> list[float]:
+    """The thresholds of `learned_nothing` of the trials that count, at the `best` or `last` epoch, in order."""
+    counted = trials.loc[trials["counted"], f"threshold_{summary}"].astype("float64")
+    return sorted(counted.dropna().unique().tolist())
+
+
 def own_scores(trials: pd.DataFrame, summary: str) -> pd.Series[float]:
     """The metric of each trial at the `best` or `last` epoch; NaN where it has none."""
     return trials[summary].astype("float64").mask(loses_metric(summary, trials["status"]))

@@ -20,6 +20,7 @@ from report.frames import TASK_BLOCK
 from report.judging import own_scores, worst_scores
 from report.records.estimates import JudgedOutcome
 from report.sections.profiles import GRID
+from report.sections.thresholds import dashed_lines
 from report.words import spaced, text
 from robustness.statistics.proportions import LEVEL
 
@@ -51,6 +52,8 @@ class ExploreData(TypedDict):
     primary: JudgedOutcome | None
     levels: dict[JudgedOutcome, float]
     """The study's own thresholds; empty without any."""
+    dashed: str
+    """What the dashed lines of profiles are."""
     inclusive: bool
     good_first: bool
     lower_is_better: bool
@@ -123,6 +126,7 @@ def explore_data(analysis: Analysis) -> ExploreData | None:
         "metric": analysis.metric_words,
         "primary": frames.primary if frames.has_thresholds else None,
         "levels": levels if frames.has_thresholds else {},
+        "dashed": dashed_lines(analysis),
         "inclusive": judge.inclusive,
         "good_first": judge.gains,
         "lower_is_better": analysis.goal.minimizes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypedDict
 
-from report.judging import own_scores
+from report.judging import distinct_thresholds, own_scores
 from report.records.estimates import Fraction, JudgedOutcome
 from report.words import share_cell, text
 from robustness.errors import plural
@@ -54,7 +54,7 @@ class ExploreSection(TypedDict):
     high: str
     controls: list[ThresholdSlider]
     cells: str
-    """Between which thresholds those of the trials lie; empty if all have the same."""
+    """Between which thresholds those of the trials lie, which move with the slider; empty if all have the same."""
     rows: list[ArmRow]
     compared: bool
     heads: list[str]
@@ -105,8 +105,8 @@ def _sliders(analysis: Analysis) -> tuple[list[ThresholdSlider], float, float]:
 
 
 def _cells(analysis: Analysis) -> str:
-    known = analysis.judge.cells.values()
-    return f", each trial by its own threshold, {min(known):.3f} to {max(known):.3f}" if known else ""
+    known = distinct_thresholds(analysis.study.planned, analysis.epoch) if analysis.judge.cells else []
+    return f", each trial by its own threshold, {known[0]:.3f} to {known[-1]:.3f}" if known else ""
 
 
 def _rows(analysis: Analysis) -> list[ArmRow]:

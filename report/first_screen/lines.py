@@ -18,8 +18,9 @@ from report.sections.equivalence import margins_in
 from report.sections.score_verdict import better_arm
 from report.sections.tasks import OnTask
 from report.sections.verdict import decided
-from report.words import beside_zero, has_interval, minus, score_decimals, signed, text
+from report.words import beside_zero, has_interval, minus, p_words, score_decimals, signed, text
 from robustness.statistics.equivalence import Verdict
+from robustness.statistics.means import METHOD
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -66,6 +67,8 @@ class Line:
     """None over all tasks."""
     scale: float = 1.0
     """What one unit of the difference is on the axis."""
+    test: str = ""
+    """The test of the difference with its p-value, `score test, p = 0.0082`; empty without one."""
 
     @property
     def value(self) -> str:
@@ -236,7 +239,14 @@ def _line(
     low, high = (change["low"], change["high"]) if has_interval(change) else (None, None)
     verdict: Verdict = "equivalent" if equivalent else "undecided" if better is None else "different"
     favours = None if equivalent else better
-    yield Line((second, first), change["difference"], low, high, verdict, favours, unit, task, scale)
+    # Equivalence is shown by another test.
+    test = "" if equivalent or entry["p_adjusted"] is None else f"{_test_name(entry)}, {p_words(entry['p_adjusted'])}"
+    yield Line((second, first), change["difference"], low, high, verdict, favours, unit, task, scale, test)
+
+
+def _test_name(entry: PairedComparison | ScoreComparison) -> str:
+    """`score test`, `Welch test`."""
+    return "Student's test, widened for skewness" if entry["test"] == METHOD else f"{entry['test']} test"
 
 
 def _of_arms(entries: Sequence[_Entry], arms: Sequence[str]) -> _Entry:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 PAD = 0.06
 """The share of the width left free at either end."""
+LEAST_SIDE = 0.3
+"""The share of the width that either side of zero has at least, which is room for its label on a telephone."""
 MOST_TICKS = 6
 
 
@@ -22,13 +24,16 @@ class Scale:
 
     @staticmethod
     def over(values: Iterable[float]) -> Scale:
-        """The axis that shows zero and all values, with a little room beside them."""
+        """The axis that shows zero and all values, with a little room beside them and on either side of zero."""
         shown = [0.0, *values]
         low, high = min(shown), max(shown)
         if low == high:
             low, high = low - 1.0, high + 1.0
         room = PAD * (high - low)
-        return Scale(low - room, high + room, _step(high - low + 2 * room))
+        ratio = LEAST_SIDE / (1 - LEAST_SIDE)
+        left, right = room - low, high + room
+        left, right = max(left, ratio * right), max(right, ratio * left)
+        return Scale(-left, right, _step(left + right))
 
     def place(self, value: float) -> float:
         """Where a value lies, in per cent of the width."""

@@ -59,8 +59,8 @@ class DrawnComparisons:
     """Where the shaded band begins and how wide it is."""
     dense: bool
     """Whether its many lines stand closer."""
-    sides: tuple[str, str]
-    """What it means to lie left and right of zero."""
+    sides: tuple[tuple[str, str], tuple[str, str]]
+    """What it means to lie left and right of zero, each in two lines."""
     note: str
 
 
@@ -158,16 +158,17 @@ def _label(line: Line) -> str:
     return f"{text(line.arms[0], 40)} vs {text(line.arms[1], 40)}{task}"
 
 
-def sides(compared: Comparisons) -> tuple[str, str]:
-    """What it means for a line to lie left and right of zero."""
+def sides(compared: Comparisons) -> tuple[tuple[str, str], tuple[str, str]]:
+    """What it means for a line to lie left and right of zero, each in two lines."""
     against = {line.arms[1] for line in compared.main}
     if len(compared.main) == 1:
-        both = tuple(f"{text(arm, 24)} {compared.better}" for arm in compared.main[0].arms)
+        first, second = (text(arm, 24) for arm in compared.main[0].arms)
+        both = ((first, compared.better), (second, compared.better))
     elif len(against) == 1:
         other = text(next(iter(against)), 24)
-        both = (f"{compared.better} than {other}", f"{OPPOSITE[compared.better]} than {other}")
+        both = ((compared.better, f"than {other}"), (OPPOSITE[compared.better], f"than {other}"))
     else:
-        both = (f"first arm {compared.better}", f"second arm {compared.better}")
+        both = (("first arm", compared.better), ("second arm", compared.better))
     return (both[1], both[0]) if compared.more_is_better else (both[0], both[1])
 
 

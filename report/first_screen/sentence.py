@@ -157,16 +157,18 @@ def _worse(line: Line) -> str:
 
 
 def _amount(comparisons: Comparisons, line: Line) -> str:
-    """`45 points (95 % interval 35 to 56)`, seen from the side on which the difference is positive."""
+    """`45 points (95 % interval 35 to 56; score test, p = 1e-8)`, seen from the side where it is positive."""
     name = " standard deviations" if line.unit == DEVIATIONS else line.unit.words
     value = f"{_positive(line.unit, abs(line.difference))}{name}"
     value = "1 point" if value == "1 points" else value
     of = "" if line.unit == POINTS or len(comparisons.main) > 1 else f" in the {comparisons.quantity}"
+    # Several comparisons have their tests below.
+    test = line.test if len(comparisons.main) == 1 else ""
     if line.low is None or line.high is None:
-        return value + of
+        return f"{value}{of} ({test})" if test else value + of
     _, low, high = made_positive(line.difference, line.low, line.high)
     ends = " to ".join(_positive(line.unit, end) for end in (low, high))
-    return f"{value}{of} ({comparisons.interval} {ends})"
+    return f"{value}{of} ({comparisons.interval} {ends}{f'; {test}' if test else ''})"
 
 
 def _positive(unit: Unit, value: float) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import draw_lines
 from report.drawing.style import OUTCOME_COLOURS, panel
+from report.sections.thresholds import dashed_lines
 from report.words import OUTCOME_WORDS, text
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         )
         rows.append((text(arm, 60), *(str(counts.get(key, 0)) for key in OUTCOME_WORDS)))
     notes = [f"An even sample of {MOST_CURVES} trials is drawn where an arm has more."] if thinned else []
+    if analysis.judge.cells:
+        notes.append(dashed_lines(analysis).replace("shares at this line differ", "outcomes at this line differ"))
     yield Section(
         "curves",
         "Learning curves",

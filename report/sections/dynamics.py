@@ -213,7 +213,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if chosen:
         values = ", ".join(f"{name} {number(value)}" for name, value in analysis.hyperparameters_of(chosen[0]).items())
         drawn = f" ({values})" if values else ""
-        notes.append(f"Solid lines are configuration {chosen[0]}, the pair whose arms end furthest apart{drawn}.")
+        notes.append(f"Solid lines are configuration {chosen[0]}{drawn}, {_which_pair(analysis)}.")
     if turned:
         notes.append(
             "Dashed vertical lines in an arm's colour mark the last epoch before a measure leaves its best level for "
@@ -237,6 +237,15 @@ def _in_pairs(epochs: pd.DataFrame, pairs: pd.DataFrame) -> NDArray[np.bool_]:
         for frame in (epochs, pairs)
     )
     return np.isin(own, theirs)
+
+
+def _which_pair(analysis: Analysis) -> str:
+    """How `choose_pair` chooses."""
+    pairs = analysis.pairs
+    lasting = pairs.groupby(KEYS)["epochs"].min() > 1
+    among = ", of those in which every arm ran for more than one epoch" if lasting.any() and not lasting.all() else ""
+    apart = "whose arms differ most" if len(analysis.arms.names) == 2 else "whose best and worst arm differ most"
+    return f"the pair {apart} in {analysis.metric_words} at the {analysis.epoch} epoch{among}"
 
 
 def choose_pair(analysis: Analysis) -> tuple[int, int] | None:

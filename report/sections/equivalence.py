@@ -32,6 +32,7 @@ FIXED_RULE = (
     "the 90 % interval lies within it, so both one-sided tests reject at 5 %, corrected by Holm like the tests of a "
     "difference."
 )
+SINGLE_RULE = "the 90 % interval lies within it, so both one-sided tests reject at 5 %."
 WATCHED_RULE = (
     "bets against both of its edges are won at the 5 % level, corrected by closed testing like the tests of a "
     "difference. That holds however often the evidence was looked at."
@@ -240,7 +241,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         if words
     ]
     watched = analysis.study.sample.watch is not None
-    rule = WATCHED_RULE if watched else FIXED_RULE
+    rule = WATCHED_RULE if watched else SINGLE_RULE if _is_single(entries) else FIXED_RULE
     notes = (
         f"Equivalent within the study's margin, {' and '.join(margins)}: {rule} A difference that is significant and "
         "shown to be smaller than the margin counts as equivalent."
@@ -251,6 +252,11 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
     numbers = verdict_table(entries, watched)
     yield Section("equivalence", "Different, equivalent or undecided", f"{listed}.", (), numbers, notes)
+
+
+def _is_single(entries: Sequence[VerdictEntry]) -> bool:
+    """Whether each outcome has one entry, so that nothing is corrected."""
+    return len({entry["outcome"] for entry in entries}) == len(entries)
 
 
 def _only_alone(entries: Sequence[VerdictEntry]) -> Iterator[str]:
@@ -269,7 +275,7 @@ def _only_alone(entries: Sequence[VerdictEntry]) -> Iterator[str]:
 
 def verdict_table(entries: Sequence[VerdictEntry], watched: bool = False) -> Numbers:
     """A row for each comparison and contrast; a watched sweep has no 90 % interval."""
-    corrected = "p corrected" if watched else "p by Holm"
+    corrected = "p" if _is_single(entries) else "p corrected" if watched else "p by Holm"
     columns = ["What", "Of", "Difference [95 %]", corrected, "90 % interval", "p of equivalence", "Verdict"]
     rows = [
         [

@@ -110,7 +110,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     reading = "; ".join(f"{text(arm, 60)} {_range(levels)}" for arm, levels in arms.items())
     notes = [
         "The noise is the median over weights of the standard deviation of their draws, before the first step. Arms on "
-        "one curve fail by their noise alone; arms on different curves differ in something else, too."
+        "one curve would be consistent with failing by their noise alone; arms on different curves differ in something "
+        "else, too."
     ]
     if found["without"]:
         notes.append(f"No noise at the start: {text(', '.join(found['without']), 200)}.")

@@ -7,7 +7,7 @@ untrained networks, which have learned nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -18,6 +18,7 @@ from report.frames import Stored
 from report.judged_study import JudgedStudy
 from report.judging import own_scores, trial_thresholds
 from report.records.estimates import Fraction, Share
+from report.sections.borderline import WorstCase, worst_case_sentence, worst_cases
 from report.words import bracketed, score, share_cell, text
 from robustness.errors import plural
 from robustness.statistics.proportions import wilson
@@ -70,6 +71,7 @@ class RuleAtEpoch(TypedDict):
     guessing: Guessing
     cells: dict[str, CellThreshold]
     within_error: list[TrialWithinError]
+    worst_case: list[WorstCase]
     untrained: dict[str, Share] | None
 
 
@@ -112,6 +114,7 @@ def _at(study: JudgedStudy, rule: str, summary: Summary) -> RuleAtEpoch:
     guesses: Stored = permutation if rule in CHANCE_RULES and isinstance(permutation, Mapping) else {}
     judge = study.judges[summary]
     by_cell: Mapping[str, CellThreshold] = (part.get("by_cell") or {}) if judge.cells else {}
+    within_error, worst_case = _within_error(study, summary) if guesses.get("low") is not None else ([], [])
     return {
         "guessing": {
             "point": guesses.get("point"),
@@ -120,13 +123,14 @@ def _at(study: JudgedStudy, rule: str, summary: Summary) -> RuleAtEpoch:
             "count": guesses.get("count"),
         },
         "cells": dict(by_cell),
-        "within_error": _within_error(study, summary) if guesses.get("low") is not None else [],
+        "within_error": within_error,
+        "worst_case": worst_case,
         "untrained": _untrained(note, part, judge) if rule in CHANCE_RULES else None,
     }
 
 
-def _within_error(study: JudgedStudy, summary: Summary) -> list[TrialWithinError]:
-    """The trials that count and whose outcome differs between the ends of the error of their threshold."""
+def _within_error(study: JudgedStudy, summary: Summary) -> tuple[list[TrialWithinError], list[WorstCase]]:
+    """The trials that count and whose outcome differs between the ends of their threshold's error; the worst case."""
     frames, trials = study.frames, study.trials
     scores = own_scores(trials, summary)
     ends = []
@@ -136,7 +140,7 @@ def _within_error(study: JudgedStudy, summary: Summary) -> list[TrialWithinError
         ends.append((thresholds, outcomes_of(judge, trials["status"], scores, trials["measured"], thresholds)))
     (low, at_low), (high, at_high) = ends
     moved = trials["counted"].to_numpy(dtype=bool) & (at_low != at_high)
-    return [
+    within: list[TrialWithinError] = [
         {
             "configuration": int(trials["configuration"].iloc[place]),
             "arm": str(trials["arm"].iloc[place]),
@@ -149,6 +153,7 @@ def _within_error(study: JudgedStudy, summary: Summary) -> list[TrialWithinError
         }
         for place in np.flatnonzero(moved)
     ]
+    return within, worst_cases(study, summary, (at_low, at_high))
 
 
 def _untrained(note: Stored, part: Stored, judge: Judge) -> dict[str, Share] | None:
@@ -194,8 +199,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     ]
     what = "gain required" if analysis.judge.gains else "threshold"
     rows += [
-        (text(cell, 60), f"{what}, from {own['networks']} networks", _with_error(own["value"], own["low"], own["high"]))
-        for cell, own in entry["cells"].items()
+        (name, f"{what}, from {own['networks']} networks", _with_error(own["value"], own["low"], own["high"]))
+        for name, own in _named_cells(analysis, entry["cells"])
     ]
     rows.append(("guessing", "threshold", _with_error(guesses["point"], guesses["low"], guesses["high"])))
     yield Section(
@@ -205,6 +210,29 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         numbers=Numbers(("Of", "What", "Value"), tuple(rows)),
         notes=tuple(_notes(analysis, entry)),
     )
+
+
+def _named_cells(analysis: Analysis, cells: Mapping[str, CellThreshold]) -> Iterator[tuple[str, CellThreshold]]:
+    """The cells as `mfvi, initial_rho = -6`, in the order of the arms and by value."""
+    arms, edges = analysis.frames.arms, analysis.judge.edges
+    found: list[tuple[int, float, str, str]] = []
+    for cell in cells:
+        # An arm's name may begin with that of another.
+        arm = max((each for each in arms if f"{cell} ".startswith(f"{each} ")), key=len, default=cell)
+        value = cell[len(arm) :].strip()
+        place = arms.index(arm) if arm in arms else len(arms)
+        # Where initial_rho is a range, the value is the number of an interval, such as 2/3.
+        found.append((place, float(value.partition("/")[0] or 0), arm, cell))
+    for _, value, arm, cell in sorted(found):
+        words = f"= {value:g}" if edges is None else _interval(int(value), edges)
+        yield text(arm, 60) if cell == arm else f"{text(arm, 60)}, initial_rho {words}", cells[cell]
+
+
+def _interval(number: int, edges: Sequence[float]) -> str:
+    """The interval of this number, from 1, between edges: `up to -4`, `above -4 up to -2`, `above -2`."""
+    above = f"above {edges[number - 2]:g}" if number > 1 else ""
+    below = f"up to {edges[number - 1]:g}" if number <= len(edges) else ""
+    return f"{above} {below}".strip() or "of any value"
 
 
 def _notes(analysis: Analysis, entry: RuleAtEpoch) -> Iterator[str]:
@@ -223,6 +251,9 @@ def _notes(analysis: Analysis, entry: RuleAtEpoch) -> Iterator[str]:
     named = within_error_sentence(entry, analysis.epoch)
     if named:
         yield named
+    worst = worst_case_sentence(entry["worst_case"])
+    if worst:
+        yield worst
 
 
 def untrained_sentence(entry: RuleAtEpoch) -> str:
@@ -242,9 +273,11 @@ def within_error_sentence(entry: RuleAtEpoch, epoch: str, named: bool = True) ->
         return ""
     start = f"At the {epoch} epoch, {plural(len(moved), 'trial')} within the error of the “learned nothing” threshold"
     if not named:
+        worst = worst_case_sentence(entry["worst_case"])
         return (
-            f"{start} could change their outcome with other untrained networks; “{TITLE}” lists them. No test of the "
-            "arms includes that error."
+            f"{start} could change {'their' if len(moved) > 1 else 'its'} outcome with other untrained networks. "
+            + (f"{worst} " if worst else "")
+            + f"“{TITLE}” lists {'them' if len(moved) > 1 else 'it'}. No test of the arms includes that error."
         )
     names = [
         f"configuration {trial['configuration']}, {text(trial['arm'], 60)}"

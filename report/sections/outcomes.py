@@ -64,7 +64,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         ]
     if not pictures:
         return
-    notes = ["Whiskers are 95 % intervals.", *_replicates(analysis), *drawn_mix(analysis)]
+    notes = ["Whiskers are 95 % intervals.", *_epochs(analysis), *_replicates(analysis), *drawn_mix(analysis)]
     for arm in analysis.arms.names:
         theirs = [analysis.reference(outcome, arm) for outcome in OUTCOMES]
         if any(value is not None for value in theirs):
@@ -116,6 +116,17 @@ def _draw(analysis: Analysis, entries: Mapping[str, OutcomeFractions], epoch: st
     handles = [axes.bar(0, 0, color=analysis.arms.colour(arm), label=text(arm, 18)) for arm in arms]
     figure.legend(handles=handles, loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, handlelength=1)
     return figure
+
+
+def _epochs(analysis: Analysis) -> Iterator[str]:
+    """That thresholds differ between the epochs shown, so that fractions may rise or fall from one to the other."""
+    judges = analysis.study.judges
+    best, last = ((judges[epoch].nothing, judges[epoch].cells) for epoch in ("best", "last"))
+    if len(analysis.study.epochs_shown) > 1 and best != last:
+        yield (
+            "The last epoch has thresholds of its own, so a trial may have learned nothing at the best epoch and not "
+            "at the last."
+        )
 
 
 def _replicates(analysis: Analysis) -> Iterator[str]:

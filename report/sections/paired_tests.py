@@ -21,7 +21,6 @@ from report.words import (
     signed,
     text,
 )
-from robustness.errors import plural
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -48,19 +47,18 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     ]
     if not tested:
         return
+    family = sum(entry["outcome"] == tested[0]["outcome"] for entry in tested)
     alone = sum(is_significant(entry["p_value"]) for entry in tested)
     corrected = sum(is_significant(entry["p_adjusted"]) for entry in tested)
     reading = (
         f"Of {len(tested)} comparisons at the {analysis.epoch} epoch, {alone} {'is' if alone == 1 else 'are'} "
-        f"significant at the 5 % level on {'its' if alone == 1 else 'their'} own and {corrected} after "
-        f"{analysis.frames.correction}."
+        f"significant at the 5 % level on {'its' if alone == 1 else 'their'} own"
+        + (f" and {corrected} after {analysis.frames.correction}." if family > 1 else ".")
     )
-    family = sum(entry["outcome"] == tested[0]["outcome"] for entry in tested)
     notes = (
         f"p and the 95 % interval in brackets belong to one test, the {tested[0]['test']} test of each difference "
         "alone: the interval leaves out 0 exactly when p is below 0.05.",
-        f"{capitalised(analysis.frames.correction)} is over the {plural(family, 'comparison')} of one outcome at one "
-        "epoch.",
+        *_correction(analysis, family),
         "Counts are of pairs of trials"
         + ("; differences are means over configurations." if analysis.study.sample.replicated else ".")
         if analysis.frames.paired
@@ -68,10 +66,19 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
     paired = analysis.frames.paired
     columns = COLUMNS if paired else tuple(name for name in COLUMNS if name not in COUNT_COLUMNS)
-    numbers = Numbers((*columns, analysis.frames.corrected), tuple(_row(entry, paired) for entry in tested))
+    rows = [_row(entry, paired) for entry in tested]
+    if family > 1:
+        columns = (*columns, analysis.frames.corrected)
+    numbers = Numbers(columns, tuple(row[: len(columns)] for row in rows))
     yield Section(
         "tests", "Paired tests" if analysis.frames.paired else "Tests without pairs", reading, (), numbers, notes
     )
+
+
+def _correction(analysis: Analysis, family: int) -> Iterator[str]:
+    """Over how many comparisons p-values are corrected; nothing for a single one."""
+    if family > 1:
+        yield f"{capitalised(analysis.frames.correction)} is over the {family} comparisons of one outcome at one epoch."
 
 
 def _row(entry: PairedComparison, paired: bool) -> tuple[str, ...]:

@@ -16,10 +16,12 @@ from report.comparison import by_configuration, side_by_side
 from report.document import Numbers, Picture, Section
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
+from report.sections.thresholds import dashed_lines
 from report.watched import NO_BANDS
 from report.words import bracketed, capitalised, exact_percent, text
 from robustness.statistics.means import mean_test
 from robustness.statistics.profiles import above, area, profile_band
+from robustness.statistics.proportions import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +97,7 @@ def results(study: JudgedStudy) -> ProfileResults:
                 "difference": band.middle.tolist(),
                 "low": band.low.tolist(),
                 "high": band.high.tolist(),
-                **_area(means[:, 0] - means[:, 1]),
+                **_area(means[:, 0] - means[:, 1], lowest=-1.0),
             }
         )
     return {"thresholds": grid.tolist(), "arms": arms, "differences": differences}
@@ -119,9 +121,16 @@ def _area_of(study: JudgedStudy, scores: ArrayLike) -> NDArray[np.float64]:
     return area(goal.oriented(np.asarray(scores, dtype=float)), low, high)
 
 
-def _area(areas: NDArray[np.float64]) -> Area:
-    interval = mean_test(areas).interval
-    return {"area": float(areas.mean()), "area_low": interval.low, "area_high": interval.high}
+def _area(areas: NDArray[np.float64], lowest: float = 0.0) -> Area:
+    low, high = within_range(mean_test(areas).interval, lowest)
+    return {"area": float(areas.mean()), "area_low": low, "area_high": high}
+
+
+def within_range(interval: Interval, lowest: float = 0.0) -> tuple[float | None, float | None]:
+    """The ends of an interval of an area, clipped to the values that it can have: `lowest` to 1."""
+    if interval.low is None or interval.high is None:
+        return None, None
+    return max(lowest, interval.low), min(1.0, interval.high)
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -172,8 +181,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         "the verdict, which is at one threshold, so this may show nothing where that is significant."
         if banded
         else NO_BANDS,
-        ("Dashed lines are the study's own thresholds." if analysis.frames.has_thresholds else "")
-        + (" Areas have 95 % intervals in brackets." if banded else ""),
+        dashed_lines(analysis) + (" Areas have 95 % intervals in brackets." if banded else ""),
     )
     yield Section(
         "profiles", f"{capitalised(beyond)} every threshold", reading, tuple(pictures), Numbers(columns, rows), notes

@@ -15,7 +15,7 @@ import pandas as pd
 from report.comparison import at_threshold, favoured, paired_comparison, score_pairs
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
-from report.judging import own_scores
+from report.judging import distinct_thresholds, own_scores
 from report.records.estimates import JudgedOutcome
 from report.records.families import with_holm
 from report.words import text
@@ -193,6 +193,20 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     columns = ("Arms", "Favoured at the study's threshold", "Holds from", "Favoured at any threshold")
     numbers = Numbers(columns, rows) if rows else None
     yield Section("thresholds", "At other thresholds", _reading(analysis), numbers=numbers)
+
+
+def dashed_lines(analysis: Analysis) -> str:
+    """What the dashed lines of pictures of scores are; empty without thresholds."""
+    if not analysis.frames.has_thresholds:
+        return ""
+    if not analysis.judge.cells:
+        return "Dashed lines are the study's own thresholds."
+    own = distinct_thresholds(analysis.study.planned, analysis.epoch)
+    lowest = "of guessing, below which none" if analysis.judge.gains else "the lowest"
+    return (
+        f"Dashed lines are the threshold of good and {lowest} of {len(own)} thresholds of having learned nothing"
+        f"{' lies' if analysis.judge.gains else ''}; the verdict uses each trial's own, so shares at this line differ."
+    )
 
 
 def _tested(analysis: Analysis) -> str:

@@ -216,7 +216,7 @@ def _ends(estimate: WeightedEstimate) -> Ends:
     return {"low": interval.low, "high": interval.high, "interval": interval.method}
 
 
-def drawn_mix(analysis: Analysis) -> Iterator[str]:
+def drawn_mix(analysis: Analysis, fractions: str = "Fractions") -> Iterator[str]:
     """A line that fractions are of the drawn mix, with the counts; none where strata were drawn in proportion."""
     weighted = analysis.results["weighted"]
     if weighted is not None:
@@ -224,7 +224,7 @@ def drawn_mix(analysis: Analysis) -> Iterator[str]:
             f"{entry['drawn']} of {entry['in_space']:,} configurations with {named_values(entry['choices'])}"
             for entry in weighted["strata"]
         )
-        yield f"Fractions are of the drawn mix: {strata}."
+        yield f"{fractions} are of the drawn mix: {strata}."
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -267,11 +267,14 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     elif tested:
         reading += f"; {significant} of {len(tested)} differences are significant after Holm's correction over them"
     notes = (
-        *drawn_mix(analysis),
-        "Here each of these strata counts by its share of the space. All other fractions, comparisons and tests on "
-        "this page are of the drawn mix.",
+        *drawn_mix(analysis, "Elsewhere, fractions"),
+        "Here each of these strata counts by its share of the space. All other comparisons and tests on this page "
+        "are of the drawn mix, too.",
     )
     if analysis.study.sample.watch is not None:
         notes = (*notes, "Intervals join confidence sequences of the strata; there is no test of their weighted sum.")
     columns = ("What", "In the space", "95 % interval", "p", analysis.frames.corrected)
+    if len(analysis.frames.compared) < 2:
+        # A single comparison needs no correction.
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     yield Section("weighted", "Weighted to the space", f"{reading}.", (), Numbers(columns, tuple(rows)), notes)

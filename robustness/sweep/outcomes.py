@@ -215,21 +215,29 @@ def _why(note: Mapping[str, Any], part: Mapping[str, Any], summary: str, rule: s
     point = f"{100 * (1 - level):g} % point"
     judged = f"judged by the {judged_as} of {evaluations} evaluations"
     why = f"no better than the {point} of guesses, labels permuted between patients, {judged}"
-    networks = len(part.get("scores", []))
+    networks, by_cell = len(part.get("scores", [])), part.get("by_cell") or {}
     if rule == "no_better_than_start":
         why += (
             f"; or no further above its own start than the {point} of gains from one untrained network to another of "
             f"the same arm and initial rho, on resampled patients ({networks} networks)"
         )
     elif rule == "no_better_than_untrained" and networks:
-        cell = "of the same arm and initial rho, " if part.get("by_cell") else ""
         why = (
-            f"no better than the {point} of {networks} untrained networks, {cell}each {judged}, "
+            f"no better than the {point} of {_networks(networks, by_cell)}, each {judged}, "
             "and never below the same point of permutations by patient"
         )
     if judged_as != summary:
         why += f" (made for the {judged_as} epoch; at the {summary} it is the stricter one)"
     return why
+
+
+def _networks(count: int, by_cell: Mapping[str, Any]) -> str:
+    """`20 to 35 untrained networks of the same arm and initial_rho, 210 in all`."""
+    own = sorted({int(entry["networks"]) for entry in by_cell.values() if "networks" in entry})
+    if not by_cell:
+        return f"{count} untrained networks"
+    sizes = " to ".join(str(size) for size in dict.fromkeys(own[:1] + own[-1:]))
+    return f"{sizes} untrained networks of the same arm and initial_rho, {count} in all".lstrip()
 
 
 def _permuted(permutation: object) -> list[float]:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.kinds import KINDS
+from support.results import present
 from support.stores import Made, fill, from_table, made_study
 
 from report.analysis import Analysis, analyse
@@ -113,6 +114,14 @@ def test_few_pairs_say_what_they_cannot_show_and_where_trials_fail(few: Analysis
     assert "With 20 pairs only a strong dependence would be found." in section.reading
     assert section.reading.startswith("No hyperparameter is shown to change the difference")
     assert section.numbers is not None
+    # Sentence, picture and table begin with the same hyperparameter, that of the smallest p-value.
+    tested = few.results["interactions"][0]["hyperparameters"]
+    named = min(tested, key=lambda name: (tested[name]["p_value"], -present(tested[name]["explained"])))
+    assert f"smallest p-value, {named}, explains" in section.reading
+    assert f"Trials that learned nothing, by {named}: " in section.reading
+    assert section.pictures[0].title == f"Score by {named}"
+    assert section.numbers.rows[0][0] == named
+    assert not any("group" in note for note in section.notes)
     at = list(section.numbers.columns)
     assert at[3:6] == ["radial: learned nothing", "mfvi: learned nothing", "radial minus mfvi"]
     trials = few.trials

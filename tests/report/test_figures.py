@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, paper_like
+from support.stores import AWKWARD, HOSTILE, Made, fill, from_table, made_study, paper_like
 
 from report.analysis import Analysis, analyse
 from report.document import Picture
@@ -22,7 +22,7 @@ from report.drawing.style import ARM_COLOURS, Arms, drawing, panel
 from report.drawing.svg import FONTS, INK, to_svg
 from report.drawing.widths import Width, fit_to
 from report.page import write_figures
-from report.sections import curves, make_sections, outcomes, paired_tests, pairs
+from report.sections import curves, dynamics, make_sections, outcomes, paired_tests, pairs
 from report.sections.curves import MOST_CURVES
 from report.sections.dynamics import choose_pair
 from report.words import text
@@ -170,6 +170,26 @@ def test_the_chosen_pair_is_the_one_whose_arms_are_furthest_apart(twelve: Analys
     scores = twelve.pairs.pivot_table(index="configuration", columns="arm", values="score")
     furthest = (scores["mfvi"] - scores["radial"]).abs().idxmax()
     assert choose_pair(twelve) == (furthest, 0)
+    (section,) = dynamics.sections(twelve)
+    line = next(note for note in section.notes if note.startswith(f"Solid lines are configuration {furthest} ("))
+    assert "), the pair whose arms differ most in validation AUC at the best epoch" in line
+
+
+def test_a_single_comparison_is_not_corrected(twelve: Analysis) -> None:
+    (section,) = paired_tests.sections(twelve)
+    assert section.numbers is not None
+    assert "Holm" not in " ".join([section.reading, *section.notes, *section.numbers.columns])
+    assert len(section.numbers.rows[0]) == len(section.numbers.columns)
+
+
+def test_areas_have_intervals_within_their_range(store: Store) -> None:
+    """One of 14 scores 0.9 and the others 0.5: the interval of the area would begin below 0."""
+    table = {(place, arm): 0.9 if place == 0 else 0.5 for place in range(14) for arm in ("mfvi", "radial")}
+    analysis = analyse(fill(store, made_study(configurations=14), from_table(table)))
+    for entry in analysis.results["profiles"]["arms"].values():
+        assert (entry["area_low"], round(entry["area"], 4)) == (0.0, round(0.8 / 14, 4))
+        assert entry["area_high"] is not None
+        assert entry["area_high"] < 1
 
 
 def test_many_trials_are_thinned_and_the_report_says_so(store: Store) -> None:

@@ -17,12 +17,13 @@ from support.stores import HOSTILE, fill, made_study, renamed_arms
 from report.analysis import Analysis, analyse
 from report.drawing.style import ARM_COLOURS, INK, VERDICT_COLOURS, drawing
 from report.first_screen.lines import comparisons_of
-from report.first_screen.scale import MOST_TICKS, Scale
+from report.first_screen.scale import LEAST_SIDE, MOST_TICKS, Scale
 from report.first_screen.screen import NO_WARNINGS, SHOWN_WARNINGS, first_screen, verdict_picture
 from report.page import notebook_html, render
 from report.sections import SECTIONS, sections_by_part
 from report.sections.cautions import cautions
 from report.sections.topic import Group, Part, Topic
+from report.words import p_number
 from robustness.store import open_store
 
 pytestmark = pytest.mark.xdist_group("report_pages")
@@ -135,7 +136,8 @@ def test_a_significant_difference_names_the_better_arm_its_number_and_interval(
     entry = next(e for e in analysis.results["paired"] if (e["epoch"], e["outcome"]) == ("best", "learned_nothing"))
     assert first_screen(analysis).sentence == (
         "radial is less sensitive to its hyperparameters than mfvi: 30 % of 40 configurations learned nothing with "
-        "radial, 58 % with mfvi, a difference of 28 points (95 % interval 16 to 43)."
+        "radial, 58 % with mfvi, a difference of 28 points (95 % interval 16 to 43; score test, p = "
+        f"{p_number(entry['p_adjusted'])})."
     )
     assert [round(100 * (entry[key] or 0)) for key in ("difference", "low", "high")] == [28, 16, 43]
 
@@ -276,11 +278,26 @@ def test_the_figure_for_papers_has_a_point_and_a_line_for_each_comparison(study_
     assert ends == [pytest.approx((100 * (line.low or 0), 100 * (line.high or 0))) for line in compared.lines]
 
 
+@pytest.mark.parametrize("kind", ["two arms", "five arms", "five arms against one"])
+def test_each_direction_is_written_on_its_own_side_of_zero(study_of: Callable[[str], Analysis], kind: str) -> None:
+    analysis = study_of(kind)
+    (row,) = re.findall(r'<li class="sides line".*?</li>', render(analysis), re.DOTALL)
+    zeros = re.findall(r'class="zero" x1="([\d.]+)%"', render(analysis))
+    found = re.findall(r'<text x="([\d.]+)%" dx="(-?8)"[^>]*?( text-anchor="end")?>([^<]+)</text>', row)
+    assert {place for place, *_ in found} == set(zeros)
+    assert [(shift, bool(anchor)) for _, shift, anchor, _ in found] == [("-8", True)] * 2 + [("8", False)] * 2
+    assert (found[0][3][0], found[2][3][-1]) == ("←", "→")
+    if kind == "two arms":
+        assert [words for *_, words in found] == ["← radial", "less sensitive", "mfvi →", "less sensitive"]
+
+
 @pytest.mark.parametrize("values", [[0.0], [-0.45, -0.56, -0.35], [1e35, -2e34], [1e-9], [0.02, -0.3, 0.7]])
 def test_the_scale_shows_every_value_and_few_round_ticks(values: list[float]) -> None:
     scale = Scale.over(values)
     assert all(0 <= scale.place(value) <= 100 for value in [0.0, *values])
     assert 0.0 in scale.ticks
+    # Each side of zero has room for its label.
+    assert LEAST_SIDE <= scale.place(0.0) / 100 <= 1 - LEAST_SIDE
     assert 2 <= len(scale.ticks) <= MOST_TICKS + 1
     assert all(0 <= scale.place(tick) <= 100 for tick in scale.ticks)
 

@@ -63,6 +63,19 @@ def _deciding(entry: InteractionsResult) -> list[str]:
     return sorted(found, key=lambda name: -(entry["hyperparameters"][name]["explained"] or 0.0))
 
 
+def _named_first(entry: InteractionsResult) -> list[str]:
+    """All hyperparameters: those that the sentence names come first, in its order."""
+    names = list(entry["hyperparameters"])
+    named = _deciding(entry) or ([least] if (least := _least_p(entry)) is not None else [])
+    return [*named, *(name for name in names if name not in named)]
+
+
+def _least_p(entry: InteractionsResult) -> str | None:
+    """The hyperparameter with the smallest p-value; of equals, that which explains most. None where none is tested."""
+    tested = {name: each for name, each in entry["hyperparameters"].items() if each["p_value"] is not None}
+    return min(tested, key=lambda name: (tested[name]["p_value"], -(tested[name]["explained"] or 0.0)), default=None)
+
+
 def _significant(entry: Interaction) -> bool:
     return entry["p_adjusted"] is not None and entry["p_adjusted"] < SIGNIFICANT
 
@@ -72,7 +85,7 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
     entry, deciding = entries[0], _deciding(entries[0])
     first, *others = (text(arm, 40) for arm in (entry["arms"][0], *(each["arms"][1] for each in entries)))
     # Without a pair there is nothing to draw.
-    drawn = (deciding[:2] or list(entry["hyperparameters"])[:1]) if len(analysis.pairs) else []
+    drawn = (deciding[:2] or _named_first(entry)[:1]) if len(analysis.pairs) else []
     pictures = [
         Picture(
             f"hangs-{place}-{each}",
@@ -121,7 +134,8 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
 
 def _rows(analysis: Analysis, entry: InteractionsResult, counts: list[str]) -> Iterator[tuple[str, ...]]:
     scale, unit, write = (1.0, "", signed_to(3)) if entry["outcome"] is None else (100.0, " points", signed_to(0))
-    for name, each in entry["hyperparameters"].items():
+    for name in _named_first(entry):
+        each = entry["hyperparameters"][name]
         for place, level in enumerate(each["levels"]):
             ends = [None if end is None else scale * end for end in turned(level)]
             failed = (_count(analysis, entry, name, arm, place) for arm in counts)
@@ -201,48 +215,35 @@ def _explained(entries: list[InteractionsResult], name: str) -> str:
 
 def _nothing_shown(analysis: Analysis, entry: InteractionsResult, what: str) -> str:
     """That nothing is shown is not that nothing is there; and where the trials with the outcome lie all the same."""
-    known = {name: each for name, each in entry["hyperparameters"].items() if each["explained"] is not None}
+    name = _least_p(entry)
     words = f"No hyperparameter is shown to change the difference in the {what}"
-    if known:
-        name = max(known, key=lambda each: known[each]["explained"] or 0.0)
-        strongest = known[name]
+    if name is not None:
+        least = entry["hyperparameters"][name]
         words += (
-            f": the strongest, {text(name, 40)}, explains {exact_percent(max(0.0, strongest['explained'] or 0.0))} of "
-            f"its variance (p = {p_number(strongest['p_adjusted'])} after correction)"
+            f": the one with the smallest p-value, {text(name, 40)}, explains "
+            f"{exact_percent(max(0.0, least['explained'] or 0.0))} of its variance "
+            f"(p = {p_number(least['p_adjusted'])} after correction)"
         )
     pairs = int(analysis.pairs["configuration"].nunique())
     unseen = "only a strong dependence would be found" if pairs < FEW_PAIRS else "a weak dependence may go unnoticed"
-    return f"{words}. With {plural(pairs, 'pair')} {unseen}.{_where(analysis, entry)}"
+    return f"{words}. With {plural(pairs, 'pair')} {unseen}.{_where(analysis, entry, name)}"
 
 
-def _where(analysis: Analysis, entry: InteractionsResult) -> str:
-    """The counts by level of the hyperparameter along which the shares of both arms vary most."""
-    best: tuple[float, str] | None = None
-    for name in entry["hyperparameters"]:
-        each = [_at_levels(analysis, entry, name, arm) for arm in entry["arms"]]
-        if not all(each) or len(each[0]) > MOST_VALUES:
-            continue
-        counts = np.array([[level["count"] for level in own] for own in each], dtype=float).sum(axis=0)
-        of = np.array([[level["of"] for level in own] for own in each], dtype=float).sum(axis=0)
-        filled = of > 0
-        if filled.sum() < 2 or not counts.any():
-            continue
-        shares = counts[filled] / of[filled]
-        spread = float(np.average((shares - counts.sum() / of.sum()) ** 2, weights=of[filled]))
-        if best is None or spread > best[0]:
-            best = (spread, name)
-    if best is None or entry["outcome"] is None:
+def _where(analysis: Analysis, entry: InteractionsResult, name: str | None) -> str:
+    """The counts of the outcome at each level of a hyperparameter; nothing where these are too many or unknown."""
+    if name is None or entry["outcome"] is None:
         return ""
-    name = best[1]
-    levels = entry["hyperparameters"][name]["levels"]
     arms = list(reversed(entry["arms"]))
+    levels = entry["hyperparameters"][name]["levels"]
+    if len(levels) > MOST_VALUES or not all(_at_levels(analysis, entry, name, arm) for arm in arms):
+        return ""
     counted = "; ".join(
         f"{number(level['value'])}: "
         + ", ".join(f"{text(arm, 40)} {_count(analysis, entry, name, arm, place)}" for arm in arms)
         for place, level in enumerate(levels)
     )
     did = "were good" if entry["outcome"] == "good" else "learned nothing"
-    return f" Trials that {did} vary most with {text(name, 40)} ({counted})."
+    return f" Trials that {did}, by {text(name, 40)}: {counted}."
 
 
 def _group(other: OtherSpace) -> str:
@@ -264,19 +265,21 @@ def _notes(analysis: Analysis, entry: InteractionsResult) -> Iterator[str]:
     pairs = entry["pairs"]
     if pairs:
         shown = [each for each in pairs if each["p_adjusted"] < SIGNIFICANT] or pairs[:1]
+        holm = " by Holm" if len(pairs) > 1 else ""
         together = "; ".join(
             f"{text(' and '.join(each['hyperparameters']), 80)} explain {exact_percent(each['explained'])} of its "
-            f"variance beyond the sum of their effects (p = {p_number(each['p_adjusted'])} by Holm)"
+            f"variance beyond the sum of their effects (p = {p_number(each['p_adjusted'])}{holm})"
             for each in shown[:3]
         )
         yield (
             f"Two hyperparameters together, {len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} tested: {together}"
             + ("." if shown[0]["p_adjusted"] < SIGNIFICANT else ", the most of all: not statistically significant.")
         )
-    if entry["other_space"] is not None:
+    other = entry["other_space"]
+    if other is not None and other["hyperparameter"] in _deciding(entry):
         yield (
-            "The group of levels was chosen for its wide reach, so its difference is optimistic; its interaction is "
-            "tested above."
+            f"Of all groups of levels, {_group(other)} is the one with which the difference changes most, so the "
+            "difference within it is optimistically biased; the interaction itself is tested above."
         )
     if analysis.study.sample.watch is not None:
         yield (

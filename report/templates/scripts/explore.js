@@ -53,6 +53,7 @@ function startExploring(study, table) {
       else if (Number(input.value) !== level) input.value = level;
       document.getElementById("shown-" + outcome).textContent = (level ?? study.levels[outcome]).toFixed(3);
     }
+    if (study.threshold && find("cells")) find("cells").textContent = cellWords(study, state);
     markTheRest(restricted);
     document.dispatchEvent(new CustomEvent("recomputed", { detail: found }));
     save();

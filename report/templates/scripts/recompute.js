@@ -185,7 +185,8 @@ function profileOf(study, kept, arm, grid) {
   let sum = 0;
   const fraction = grid.map((_, at) => (sum += steps[at]) / k);
   const tested = study.watched ? NONE : meanTest(areas, study.level);
-  return { fraction, area: meanOf(areas), area_low: tested.low, area_high: tested.high };
+  const [least, most] = tested.low === null ? [null, null] : [Math.max(0, tested.low), Math.min(1, tested.high)];
+  return { fraction, area: meanOf(areas), area_low: least, area_high: most };
 }
 
 const medianOf = (values) => {

@@ -11,6 +11,18 @@ function showFractions(study, found) {
   return said;
 }
 
+// Between which thresholds those of the trials lie: `_cells` in `report/exploring/section.py`.
+function cellWords(study, state) {
+  let low = Infinity, high = -Infinity;
+  for (let at = 0; at < study.threshold.length; at++) {
+    if (!(study.flags[at] & COUNTED)) continue;
+    const own = thresholdOf(study, state, at);
+    if (own < low) low = own;
+    if (own > high) high = own;
+  }
+  return low > high ? "" : `, each trial by its own threshold, ${low.toFixed(3)} to ${high.toFixed(3)}`;
+}
+
 // What differences can be shown of: the outcomes, then the mean score.
 function measures(study) {
   const scores = { key: "score", words: "mean " + study.metric + (study.tasks.length > 1 ? ", in SDs of each task" : ""), decimals: 3 };
@@ -73,5 +85,6 @@ function showProfiles(study, found, state, box) {
     study.arms[arm] + " " + entry.area.toFixed(3) +
     (entry.area_low === null ? "" : " [" + entry.area_low.toFixed(3) + " to " + entry.area_high.toFixed(3) + "]")));
   box.replaceChildren(make("figcaption", {}, study.sign < 0 ? "Below every threshold" : "Above every threshold"), svg,
-    make("p", { class: "key" }, "Area under each line:"), make("ul", { class: "key" }, ...areas.filter(Boolean)));
+    make("p", { class: "key" }, "Area under each line:"), make("ul", { class: "key" }, ...areas.filter(Boolean)),
+    study.threshold ? make("p", { class: "key" }, study.dashed) : "");
 }

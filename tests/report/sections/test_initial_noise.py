@@ -68,6 +68,7 @@ def test_a_trial_without_an_epoch_started_like_its_neighbours(frames: StudyFrame
 def test_the_page_has_all_arms_on_one_axis(analysis: Analysis) -> None:
     (section,) = initial_noise.sections(analysis)
     assert section.reading.startswith("Share that learned nothing, from the least to the most noise: mfvi ")
+    assert "Arms on one curve would be consistent with failing by their noise alone" in section.notes[0]
     figure = section.pictures[0].draw()
     (axes,) = figure.axes
     assert axes.get_xscale() == "log"
