@@ -7,7 +7,7 @@ that comes from a study is escaped by the templates. The same store always yield
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -35,6 +35,8 @@ from robustness.store import StudyStore
 
 _BLOCK = re.compile(r":root \{([^}]*)\}")
 """The declarations of `theme.css`: those of the light theme, then those of the dark one."""
+MOST_TITLES = 4
+"""How many of its sections the heading of a part names."""
 
 
 class DrawnPicture(TypedDict):
@@ -164,7 +166,7 @@ def draw_parts(analysis: Analysis) -> list[DrawnPart]:
                 {
                     "name": part.anchor,
                     "title": part.title,
-                    "about": part.about,
+                    "about": _about([title for _, title in contents]),
                     # The sections of a study that stands alone are its answer.
                     "open": first or (analysis.alone and not last),
                     "sentences": analysis.results["verdict"] if first else [],
@@ -174,6 +176,13 @@ def draw_parts(analysis: Analysis) -> list[DrawnPart]:
                 }
             )
     return drawn
+
+
+def _about(titles: Sequence[str]) -> str:
+    """What a part contains: `The verdict in full · Pair by pair · and 3 more`."""
+    named = [text(title, 40) for title in titles[:MOST_TITLES]]
+    rest = len(titles) - len(named)
+    return " · ".join([*named, *([f"and {rest} more"] if rest else [])])
 
 
 def draw_sections(sections: Iterable[Section]) -> list[DrawnSection]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from report.records.estimates import Difference, Ends, Fraction, Replicates, known
 from robustness.errors import plural
@@ -110,9 +111,21 @@ def signed(value: float, decimals: int = 0) -> str:
     return f"+{written}" if float(written) > 0 else written
 
 
-def signed_to(decimals: int) -> Callable[[float], str]:
-    """The function that writes a value by `signed` to so many decimals."""
-    return lambda value: signed(value, decimals)
+@dataclass(frozen=True)
+class Writer:
+    """Writes values to so many decimals."""
+
+    write: Callable[[float, int], str]
+    decimals: int
+
+    def __call__(self, value: float) -> str:
+        """The value as text."""
+        return self.write(value, self.decimals)
+
+
+def signed_to(decimals: int) -> Writer:
+    """What writes a value by `signed` to so many decimals."""
+    return Writer(signed, decimals)
 
 
 def percent(value: float, decimals: int = 0) -> str:
@@ -191,13 +204,16 @@ def share_cell(entry: Fraction) -> str:
 
 
 def bracketed(
-    value: float | None, low: float | None, high: float | None, write: Callable[[float], str] = "{:z.3f}".format
+    value: float | None, low: float | None, high: float | None, write: Callable[[float], str] | None = None
 ) -> str:
-    """`0.063 [0.004 to 0.123]`, as far as it is known."""
+    """`0.063 [0.004 to 0.123]`, as far as it is known; to three decimals, unless `write` writes otherwise."""
+    write = write or Writer(brief, 3)
     if value is None:
         return DASH
     if low is None or high is None:
         return write(value)
+    if isinstance(write, Writer):
+        write = replace(write, decimals=enough_decimals(value, (low, high), write.write, write.decimals))
     return f"{write(value)} [{write(low)} to {write(high)}]"
 
 
@@ -219,11 +235,26 @@ def mean_change(entry: Difference) -> str:
 def _change(entry: Difference, write: Callable[[float, int], str], decimals: int, unit: str = "") -> str:
     if entry["difference"] is None:
         return DASH
-    value = f"{write(entry['difference'], decimals)}{unit}"
+    value = entry["difference"]
     if not has_interval(entry):
-        return value
-    low, high = (beside_zero(known(end), write, decimals) for end in (entry["low"], entry["high"]))
-    return f"{value} (95 % interval {low} to {high})"
+        return f"{write(value, decimals)}{unit}"
+    ends = known(entry["low"]), known(entry["high"])
+    decimals = enough_decimals(value, ends, write, decimals)
+    low, high = (write(end, decimals) for end in ends)
+    return f"{write(value, decimals)}{unit} (95 % interval {low} to {high})"
+
+
+def enough_decimals(value: float, ends: Iterable[float], write: Callable[[float, int], str], decimals: int) -> int:
+    """The decimals of an estimate and the ends of its interval: up to two more where an end would be written as the
+    estimate, or as the 0 that it leaves out."""
+    apart = [end for end in ends if end != value]
+    for enough in range(decimals, decimals + 3):
+        written = [write(end, enough) for end in apart]
+        if write(value, enough) not in written and all(
+            float(shown) or not end for shown, end in zip(written, apart, strict=True)
+        ):
+            return enough
+    return decimals
 
 
 def beside_zero(value: float, write: Callable[[float, int], str], decimals: int) -> str:

@@ -129,16 +129,15 @@ def _bar(entry: Fraction) -> Bar:
 def _note(analysis: Analysis) -> str:
     """Which methods the script uses, and what it leaves to the rest of the page."""
     frames = analysis.frames
-    fractions = "Wilson’s intervals of fractions"
-    if not frames.paired:
-        methods = "Newcombe’s of their differences, Welch’s of mean scores"
-    elif len(frames.tasks) > 1:
-        methods = "Tango’s interval with the Mantel-Haenszel test over tasks, Student’s widened for skewness of means"
-    else:
-        methods = "Tango’s interval and score test of paired differences, Student’s widened for skewness of means"
-    known = f"{fractions}, {methods}" if frames.has_thresholds else methods[:1].upper() + methods[1:]
+    name, widened = ("Student’s", ", widened for skewness") if frames.paired else ("Welch’s", "")
+    known = f"{name} interval and test of mean differences{widened}"
+    if frames.has_thresholds:
+        tests = "with the Mantel-Haenszel test over tasks" if len(frames.tasks) > 1 else "and score test"
+        differences = f"Tango’s interval {tests}" if frames.paired else "Newcombe’s interval"
+        known = f"Wilson’s intervals of fractions, {differences} of their differences; {known}"
+    exact = ", exact tests" if frames.has_thresholds else ""
     return (
-        f"The same methods as in the rest of the page: {known}. Bands of profiles, exact tests and every other section "
-        "are computed for all configurations only. A restriction chosen after seeing the results needs a new study to "
+        f"As in the rest of the page: {known}. Bands of profiles{exact} and every other section are "
+        "computed for all configurations only. A restriction chosen after seeing the results needs a new study to "
         "confirm it."
     )

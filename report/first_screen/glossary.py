@@ -48,6 +48,11 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
     yield "arm", "a method under comparison"
     yield "configuration", "one choice of all hyperparameters"
     yield "trial", "one training run: a configuration with an arm" + (" on a task" if frames.tasks else "")
+    if "initial_rho" in frames.configurations.columns:
+        yield (
+            "initial_rho",
+            "sets the initial noise of the weights: sigma = log(1 + exp(rho)); larger means more noise",
+        )
     if frames.paired and len(frames.arms) > 1:
         yield "pair", "the trials of one configuration with both arms; a pair counts if both have a result"
     yield (

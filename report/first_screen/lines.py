@@ -18,7 +18,7 @@ from report.sections.equivalence import margins_in
 from report.sections.score_verdict import better_arm
 from report.sections.tasks import OnTask
 from report.sections.verdict import decided
-from report.words import beside_zero, has_interval, minus, p_words, score_decimals, signed, text
+from report.words import beside_zero, enough_decimals, has_interval, minus, p_words, score_decimals, signed, text
 from robustness.statistics.equivalence import Verdict
 from robustness.statistics.means import METHOD
 
@@ -41,7 +41,18 @@ class Unit:
 
     def write(self, value: float) -> str:
         """`−45`, and more decimals where it would be rounded to 0."""
-        return minus(beside_zero(value, lambda each, decimals: signed(self.factor * each, decimals), self.decimals))
+        return minus(beside_zero(value, self._signed, self.decimals))
+
+    def beside(self, value: float, low: float, high: float) -> Unit:
+        """The same unit with the decimals that an estimate and the ends of its interval need."""
+        return replace(self, decimals=enough_decimals(value, (low, high), self._signed, self.decimals))
+
+    def _signed(self, value: float, decimals: int) -> str:
+        return signed(self.factor * value, decimals)
+
+    def plainly(self, value: float) -> str:
+        """The value to the unit's own decimals."""
+        return minus(self._signed(value, self.decimals))
 
 
 LESS_SENSITIVE = "less sensitive"
@@ -73,14 +84,22 @@ class Line:
     @property
     def value(self) -> str:
         """`−45 points`."""
-        return f"{self.unit.write(self.difference)}{self.unit.words}"
+        return f"{self.number}{self.unit.words}"
+
+    @property
+    def number(self) -> str:
+        """`−45`, with as many decimals as the ends of its interval."""
+        if self.low is None or self.high is None:
+            return self.unit.write(self.difference)
+        return self.unit.beside(self.difference, self.low, self.high).plainly(self.difference)
 
     @property
     def ends(self) -> str:
         """`−56 to −35`; nothing without an interval."""
         if self.low is None or self.high is None:
             return ""
-        return f"{self.unit.write(self.low)} to {self.unit.write(self.high)}"
+        unit = self.unit.beside(self.difference, self.low, self.high)
+        return f"{unit.plainly(self.low)} to {unit.plainly(self.high)}"
 
     def on_axis(self) -> list[float]:
         """Where the difference and, if known, the ends of its interval lie on the axis."""

@@ -142,7 +142,7 @@ def _line(compared: Comparisons, line: Line, scale: Scale) -> DrawnLine:
         task=None if line.task is None else text(line.task, 40),
         place=place,
         ends=(ends[0], ends[1]) if ends else None,
-        value=line.value if line.unit != compared.unit else line.unit.write(line.difference),
+        value=line.value if line.unit != compared.unit else line.number,
         interval=f"[{line.ends}]" if line.ends else "no interval",
         verdict=line.verdict,
         words="" if line.better is None else f"{text(line.better, 40)} {compared.better}",

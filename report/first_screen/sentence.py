@@ -135,7 +135,9 @@ def _rest(comparisons: Comparisons, lines: Sequence[Line], verdict: Verdict) -> 
         return ""
     words = f"equivalent within {_margin(comparisons)}" if verdict == "equivalent" else verdict
     if len(lines) > FEW:
-        return f"{plural(len(lines), 'comparison')} {'is' if len(lines) == 1 else 'are'} {words}"
+        unset = verdict == "undecided" and comparisons.margin is None and comparisons.unit != DEVIATIONS
+        why = " (no equivalence margin was set)" if unset else ""
+        return f"{plural(len(lines), 'comparison')} are {words}{why}"
     shared = set.intersection(*(set(line.arms) for line in lines))
     if len(lines) > 1 and shared:
         (arm,) = shared
@@ -159,7 +161,7 @@ def _worse(line: Line) -> str:
 def _amount(comparisons: Comparisons, line: Line) -> str:
     """`45 points (95 % interval 35 to 56; score test, p = 1e-8)`, seen from the side where it is positive."""
     name = " standard deviations" if line.unit == DEVIATIONS else line.unit.words
-    value = f"{_positive(line.unit, abs(line.difference))}{name}"
+    value = f"{line.number.lstrip('+−')}{name}"
     value = "1 point" if value == "1 points" else value
     of = "" if line.unit == POINTS or len(comparisons.main) > 1 else f" in the {comparisons.quantity}"
     # Several comparisons have their tests below.
@@ -167,7 +169,8 @@ def _amount(comparisons: Comparisons, line: Line) -> str:
     if line.low is None or line.high is None:
         return f"{value}{of} ({test})" if test else value + of
     _, low, high = made_positive(line.difference, line.low, line.high)
-    ends = " to ".join(_positive(line.unit, end) for end in (low, high))
+    unit = line.unit.beside(line.difference, line.low, line.high)
+    ends = " to ".join(unit.plainly(end).removeprefix("+") for end in (low, high))
     return f"{value}{of} ({comparisons.interval} {ends}{f'; {test}' if test else ''})"
 
 

@@ -15,6 +15,7 @@ from report.drawing.axes import plain_numbers, powers_of_two
 from report.drawing.style import ARM_COLOURS, INK, panel
 from report.judged_study import JudgedStudy
 from report.records.estimates import Ends
+from report.sections.budget import INTERVALS_END
 from report.watched import NO_BANDS
 from report.words import bracketed, exact_percent, text
 from robustness.statistics.best_of import Win, crossing, equal_hours, wins
@@ -189,8 +190,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         + (
             NO_BANDS
             if watched
-            else "There is no interval beyond a tenth of the configurations (dotted): resamples have no better ones "
-            "than the sample, and at its full size the best score of each arm is a single trial's."
+            else f"{INTERVALS_END} There, lines are dotted; at the full number the best score of each arm is a single "
+            "trial's."
         ),
         *(
             f"{text(arm, 60)}: {cost['trial']:.3g} h a trial"

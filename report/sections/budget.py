@@ -15,8 +15,8 @@ from report.drawing.axes import label_ends
 from report.drawing.style import OUTCOME_COLOURS, panel
 from report.judged_study import JudgedStudy
 from report.watched import NO_BANDS
-from report.words import bracketed, percent, score, text
-from robustness.statistics.budget import REACHED, budget_band, budget_sizes, trials_needed
+from report.words import Writer, bracketed, brief, percent, score, text
+from robustness.statistics.budget import FEW, REACHED, budget_band, budget_sizes, trials_needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 SHOWN = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+INTERVALS_END = (
+    f"Intervals need {FEW} configurations and end at a tenth of them: beyond, every resample has the same few best."
+)
 
 
 class ArmBudget(TypedDict):
@@ -57,7 +60,8 @@ def results(study: JudgedStudy) -> BudgetResults:
         groups = study.paired_scores(arm)
         if not groups:
             continue
-        sizes = budget_sizes(sum(len(group) for group in groups))
+        trials = sum(len(group) for group in groups)
+        sizes = sorted({*budget_sizes(trials), *(size for size in SHOWN if size <= trials)})
         goal = study.frames.goal
         band = budget_band([goal.oriented(group) for group in groups], sizes)
         ends = [_known(goal.oriented(end)) for end in (band.low, band.high)]
@@ -106,7 +110,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
                 break
             value = float(np.interp(n, entry["trials"], entry["expected"]))
             low, high = (_end_at(n, entry["trials"], curve) for curve in (entry["low"], entry["high"]))
-            rows.append((text(arm, 60), str(n), bracketed(value, low, high, score)))
+            rows.append((text(arm, 60), str(n), bracketed(value, low, high, Writer(brief, 4))))
     if thresholds:
         most = "at most" if analysis.goal.minimizes else "at least"
         reading = f"Random trials until one is good ({most} {analysis.good:g}) with {chance} chance: {needed}."
@@ -123,8 +127,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             "The curve ends at the number of trials that were run; near its end it rests on the few best of them.",
             NO_BANDS
             if analysis.study.sample.watch is not None
-            else "Bands are pointwise: at each number of trials on its own. There is none beyond a tenth of the "
-            "configurations, nor for fewer than 12 of them: no resample exceeds the best score observed.",
+            else f"Bands are pointwise: at each number of trials on its own. {INTERVALS_END}",
         ),
     )
 

@@ -18,12 +18,14 @@ from report.sections.score_verdict import better_arm
 from report.sections.thresholds import Dependence
 from report.sections.verdict import decided
 from report.watched import OUT_OF_ORDER
-from report.words import has_interval, mean_change, metric_words, percent, points, spaced, text
+from report.words import has_interval, listed, mean_change, metric_words, percent, points, spaced, text
 from robustness.errors import plural
 from robustness.metrics import find_metric
 from robustness.trial import PENDING
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from report.analysis import Analysis
 
 FEW_PAIRS = 30
@@ -258,12 +260,27 @@ def _without_score(analysis: Analysis) -> Iterator[str]:
     if len(none):
         worst = analysis.frames.goal.worst(none[f"score_{analysis.epoch}"].tolist())
         where = "on its task, at worst" if analysis.frames.tasks else "of any trial,"
-        at = "" if analysis.study.single_epoch else f" at the {analysis.epoch} epoch"
+        of = paired["arm"].value_counts()
+        arms = [
+            f"{count} of {text(arm, 60)}'s {plural(int(of[arm]), 'trial')}"
+            for arm, count in none["arm"].value_counts(sort=False).items()
+        ]
         yield (
-            f"{len(none)} of {len(paired)} trials count as failures without a {metric_words(metric)}{at}, mostly "
-            f"because they diverged: in means, each has the worst {where} {worst:.4g}; wins and medians hardly depend "
-            "on that number."
+            f"{listed(arms)} {_why_without(analysis, none, metric_words(metric))}. In means, each has the worst "
+            f"score {where} {worst:.4g}: means depend on that number, wins and medians hardly do."
         )
+
+
+def _why_without(analysis: Analysis, trials: pd.DataFrame, metric: str) -> str:
+    """Why trials have no score at the study's epoch."""
+    gone = trials["status"] == "diverged"
+    if gone.all() and (analysis.study.single_epoch or analysis.epoch == "best"):
+        return f"diverged before they reported a {metric}"
+    at = "" if analysis.study.single_epoch else f" at the {analysis.epoch} epoch"
+    because = (
+        "because" if gone.all() else "mostly because" if gone.mean() > 0.5 else "some because" if gone.any() else ""
+    )
+    return f"have no {metric}{at}" + (f", {because} they diverged" if because else "")
 
 
 def _extreme(analysis: Analysis) -> Iterator[str]:

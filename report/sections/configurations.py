@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20_000
 """More would make the page heavy; the CSV has them all."""
+NONE = "none"
+"""Of a hyperparameter that a configuration does not have; the page's script has the same word."""
 LISTED = 200
 """Rows of a larger table that stand in the page as they are; its script shows the others."""
 
@@ -39,7 +41,7 @@ class ConfigurationTable:
 
 
 def configuration_table(analysis: Analysis) -> ConfigurationTable:
-    """One row for each configuration and replicate: its hyperparameters, then each arm's score and outcome.
+    """One row for each configuration and replicate: each arm's score and outcome, then its hyperparameters.
 
     A search, in which each arm has its own configurations, has one row for each trial.
     """
@@ -65,17 +67,17 @@ def configuration_table(analysis: Analysis) -> ConfigurationTable:
         own = [by_key.get((configuration, replicate, arm)) for arm in names]
         task = [text(tasks[replicate // TASK_BLOCK], 40)] if tasks else []
         cells = [*task, str(configuration), *([str(replicate % TASK_BLOCK)] if repeated else [])]
-        cells += drawn[configuration]
         cells += [part for each in own for part in _cell(each)]
         if len(names) == 2:
             first, second = (math.nan if each is None else float(each.score) for each in own)
             cells.append(DASH if math.isnan(second - first) else minus(score(second - first)))
+        cells += drawn[configuration]
         rows.append(tuple(cells))
     columns = [*(["task"] if tasks else []), "configuration", *(["replicate"] if repeated else [])]
-    columns += [text(name, 40) for name in analysis.hyperparameters]
     columns += [part for arm in names for part in (text(arm, 40), f"{text(arm, 40)} outcome")]
     if len(names) == 2:
         columns.append(f"{text(names[1], 30)} − {text(names[0], 30)}")
+    columns += [text(name, 40) for name in analysis.hyperparameters]
     caption = f"Each configuration with every arm; {analysis.metric_words} at the {analysis.epoch} epoch."
     return ConfigurationTable(tuple(columns), tuple(rows), caption, _reading(analysis, len(index), len(shown)))
 
@@ -88,7 +90,7 @@ def _drawn(analysis: Analysis, configurations: list[int]) -> dict[int, list[str]
     columns = [
         frame[name] if common == np.dtype(object) else frame[name].astype(common) for name in analysis.hyperparameters
     ]
-    cells = [[DASH if pd.isna(value) else number(value) for value in column.array] for column in columns]
+    cells = [[NONE if pd.isna(value) else number(value) for value in column.array] for column in columns]
     return {each: [column[place] for column in cells] for place, each in enumerate(configurations)}
 
 

@@ -13,7 +13,7 @@ the trials train: `control_training` says how far the noise moved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
@@ -35,6 +35,7 @@ from report.words import (
     ONE_TEST,
     capitalised,
     is_significant,
+    listed,
     mean_change,
     metric_words,
     p_words,
@@ -43,6 +44,7 @@ from report.words import (
     text,
     units,
 )
+from robustness.errors import plural
 from robustness.sweep.outcomes import Summary
 
 if TYPE_CHECKING:
@@ -152,23 +154,39 @@ def _sentences(controls: Decomposition, frames: StudyFrames) -> list[str]:
     what = CONFIGURATIONS[controls["outcome"]]
     first, last = ((arm, percent(known(controls["shares"][arm]["fraction"]))) for arm in controls["whole"]["arms"])
     ends = f"from {first[1]} % with {first[0]} to {last[1]} % with {last[0]}"
-    parts = "; ".join(f"{step['step']} {points(step['primary'])}" for step in controls["steps"])
     metric = metric_words(frames.metric)
-    scores = "; ".join(f"{step['step']} {mean_change(step['score'])}" for step in controls["steps"])
     trained = training_sentence(controls["training"])
     return [
-        f"The share of {what} goes {ends}, {points(whole)}: {parts}.",
-        f"The mean {metric} changes by {mean_change(controls['whole']['score'])}: {scores}.",
-        _plainly(controls["steps"], controls["outcome"], frames.correction),
+        f"The share of {what} goes {ends}, {points(whole)}: {_chain(controls, 'primary')}.",
+        f"The mean {metric} changes by {mean_change(controls['whole']['score'])}: {_chain(controls, 'score')}.",
+        _plainly(controls, f"{frames.correction} over {_family(controls, frames)}"),
         *([trained] if trained else []),
     ]
 
 
-def _plainly(steps: Sequence[Step], outcome: JudgedOutcome, correction: str) -> str:
+def _chain(controls: Decomposition, key: ChangeKey) -> str:
+    """`mfvi → mfvi_noise_matched +0.115 (...); → mfvi_scaled -0.001 (...); → radial 0.000 (...)`."""
+    write = points if key == "primary" else mean_change
+    steps = "; ".join(f"→ {text(step['arms'][1], 60)} {write(step[key])}" for step in controls["steps"])
+    return f"{text(controls['arms'][0], 60)} {steps}"
+
+
+def _family(controls: Decomposition, frames: StudyFrames) -> str:
+    """The comparisons over which p-values of the steps are corrected."""
+    if set(frames.arms) == set(controls["arms"]):
+        return "all six pairs of arms"
+    return f"the six pairs of {_listed_arms(controls)}"
+
+
+def _listed_arms(controls: Decomposition) -> str:
+    return listed([text(arm, 60) for arm in controls["arms"]])
+
+
+def _plainly(controls: Decomposition, correction: str) -> str:
     """Which steps are significant, by the outcome or by the score, at the 5 % level after correction."""
-    sign = -1 if outcome == "learned_nothing" else 1
+    sign = -1 if controls["outcome"] == "learned_nothing" else 1
     ways: dict[str, list[str]] = {GAIN: [], LOSS: [], "a gain in one and a loss in the other": [], NEITHER: []}
-    for step in steps:
+    for step in controls["steps"]:
         gains = [
             factor * known(entry["difference"])
             for entry, factor in ((step["primary"], sign), (step["score"], 1))
@@ -181,10 +199,11 @@ def _plainly(steps: Sequence[Step], outcome: JudgedOutcome, correction: str) -> 
         else:
             way = LOSS if max(gains) < 0 else "a gain in one and a loss in the other"
         ways[way].append(step["step"])
-    clauses = "; ".join(
-        f"{way} from {', '.join(names) or 'none'}" for way, names in ways.items() if names or way in (GAIN, LOSS)
-    )
-    return f"By the outcome or by the mean, after {correction} over all six pairs of arms: {clauses}."
+    clauses = [f"{way} from {listed(names)}" for way, names in ways.items() if names]
+    absent = [verb for way, verb in ((GAIN, "gains"), (LOSS, "loses")) if not ways[way]]
+    if absent:
+        clauses.append(f"no step {' or '.join(absent)} significantly")
+    return f"By the outcome or by the mean, after {correction}: {'; '.join(clauses)}."
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -233,17 +252,32 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     notes = (
         f"Over the {units(share, share['of'])} in which all four arms count, so that the steps add up to the whole.",
         ONE_TEST,
-        f"{capitalised(analysis.frames.correction)} is over all six pairs of arms, for the share and for the mean "
-        "separately; filled points are significant after it.",
+        f"{capitalised(analysis.frames.correction)} is over {_family(controls, analysis.frames)}, for the share and "
+        f"for the mean separately; filled points are significant after it.{_other_family(controls, analysis.frames)}",
     )
     yield Section(
         "controls",
         "The fair controls",
-        " ".join(controls["sentences"][2:]),
+        _reading(controls),
         pictures,
         Numbers(columns, tuple(rows)),
         notes,
     )
+
+
+def _reading(controls: Decomposition) -> str:
+    """What the steps are; what they change opens the page."""
+    steps = "; ".join(f"→ {text(step['arms'][1], 60)}, {step['step']}" for step in controls["steps"])
+    first, *_, last = (text(arm, 60) for arm in controls["arms"])
+    return f"Three steps lead from {first} to {last}: {first} {steps}."
+
+
+def _other_family(controls: Decomposition, frames: StudyFrames) -> str:
+    """That the verdict's p-values are corrected over other comparisons; nothing if over the same."""
+    pairs = {frozenset(pair) for pair in frames.compared}
+    if pairs == {frozenset(pair) for pair in combinations(controls["arms"], 2)}:
+        return ""
+    return f" The verdict's correction is over {plural(len(pairs), 'comparison')}, so its p-values differ from these."
 
 
 def _rows(analysis: Analysis, controls: Decomposition, key: ChangeKey) -> list[Row]:

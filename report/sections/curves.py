@@ -33,8 +33,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if analysis.alone and (epochs["epoch"] == 1).all():
         return
     imported = analysis.frames.document.get("trainable") == "imported"
-    if imported and not epochs.duplicated(["configuration", "arm", "replicate"]).any():
-        # A run of one epoch has no curve.
+    if imported and epochs.groupby(["configuration", "arm", "replicate"]).size().max() <= 2:
+        # A run of one epoch has no curve; two may be no more than the best epoch and the last.
         return
     judged = analysis.trials.dropna(subset=["outcome"])
     keys = ["arm", "configuration", "replicate"]

@@ -9,11 +9,11 @@ from report.comparison import second_minus_first
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
 from report.records.comparisons import Change, PairedComparison
-from report.records.estimates import known
 from report.words import (
     DASH,
     OUTCOME_WORDS,
-    beside_zero,
+    Writer,
+    bracketed,
     capitalised,
     has_interval,
     is_significant,
@@ -95,11 +95,8 @@ def _row(entry: PairedComparison, paired: bool) -> tuple[str, ...]:
 
 def _points(change: Change) -> str:
     """`-42 [-60 to -20]`."""
-    if change["difference"] is None:
-        return DASH
-    ends = (change["low"], change["high"]) if has_interval(change) else ()
-    interval = " to ".join(beside_zero(known(end), _signed_points, 0) for end in ends)
-    return _signed_points(change["difference"], 0) + (f" [{interval}]" if interval else "")
+    low, high = (change["low"], change["high"]) if has_interval(change) else (None, None)
+    return bracketed(change["difference"], low, high, Writer(_signed_points, 0))
 
 
 def _signed_points(value: float, decimals: int) -> str:

@@ -177,8 +177,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     reading = f"The area under the profile, a score of robustness that needs no threshold, is {under}"
     reading += f"; {_ahead(differences[0], grid)}." if len(differences) == 1 and banded else "."
     notes = (
-        "Bands are simultaneous: with 95 % confidence the whole line lies inside. That is stricter than the test of "
-        "the verdict, which is at one threshold, so this may show nothing where that is significant."
+        f"Bands are simultaneous: with 95 % confidence the whole line lies inside. {_beside_the_verdict(analysis)}"
         if banded
         else NO_BANDS,
         dashed_lines(analysis) + (" Areas have 95 % intervals in brackets." if banded else ""),
@@ -186,6 +185,16 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section(
         "profiles", f"{capitalised(beyond)} every threshold", reading, tuple(pictures), Numbers(columns, rows), notes
     )
+
+
+def _beside_the_verdict(analysis: Analysis) -> str:
+    """How the bands differ from the test of the verdict."""
+    if analysis.frames.has_thresholds:
+        return (
+            "That is stricter than the test of the verdict, which is at one threshold, so this may show nothing where "
+            "that is significant."
+        )
+    return "The verdict compares means, which is another test: either may be significant where the other is not."
 
 
 def _ahead(entry: ProfileDifference, grid: NDArray[np.float64]) -> str:

@@ -6,6 +6,7 @@ Nothing here depends on when or where the page is written. The store's address, 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -33,6 +34,7 @@ class Provenance:
     versions: tuple[tuple[str, str], ...]
     errors: Numbers | None
     document_name: str = "The study file, defaults filled in"
+    commands_do: str = "These commands repeat it"
 
 
 def provenance(frames: StudyFrames) -> Provenance:
@@ -61,7 +63,7 @@ def _imported(frames: StudyFrames) -> Provenance:
         ("Imported", _moment(frames.provenance.get("created"))),
         ("Decided", "; ".join(map(str, about.get("remarks") or ()))),
         ("Proposed", "adaptively, so fractions describe the search, not the space" if about.get("adaptive") else ""),
-        ("Seeds", ", ".join(map(str, about.get("seeds") or ()))),
+        _seeds(frames.trials, about.get("seeds") or ()),
         ("First run began", "" if pd.isna(started) else _moment(started.timestamp())),
         ("Last run ended", "" if pd.isna(ended) else _moment(ended.timestamp())),
         ("Time", f"{hours:.2f} hours of runs" if hours else ""),
@@ -73,6 +75,17 @@ def _imported(frames: StudyFrames) -> Provenance:
         versions=(),
         errors=_errors(frames.trials),
         document_name="What was stored of the import",
+        commands_do="This command writes this page again",
+    )
+
+
+def _seeds(trials: pd.DataFrame, seeds: Sequence[Any]) -> tuple[str, str]:
+    """The seeds of imported runs, and of a single one what it is of."""
+    single = len(seeds) == 1 and not trials.duplicated(["configuration", "arm"]).any()
+    return (
+        ("Seed", f"{seeds[0]}: one run for each configuration and arm")
+        if single
+        else ("Seeds", ", ".join(map(str, seeds)))
     )
 
 

@@ -27,6 +27,9 @@ WORDS = {
     "cvar": "mean of the worst quarter",
     "regret": "regret to its own best",
 }
+OTHERS = tuple(name for name in MEASURES if name != "regret")
+REGRET = "Regret is how far the mean of an arm lies from its best score: what a random configuration loses."
+NO_REGRET_INTERVAL = "It has no interval: resampling cannot produce a configuration better than the best one drawn."
 
 
 class ArmSpread(TypedDict):
@@ -125,9 +128,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         }
         rows.append((f"{text(second, 40)} minus {text(first, 40)}", "", *(cells[name] for name in MEASURES)))
     watched = analysis.study.sample.watch is not None
-    reasons = [[NO_BANDS]] if watched else [list(_why_none(found["differences"], name)) for name in MEASURES]
+    reasons = [[NO_BANDS]] if watched else [list(_why_none(found["differences"], name)) for name in OTHERS]
     notes = (
         "A robust arm lies high and to the left; an arm low and to the left is uniformly mediocre.",
+        REGRET if watched else f"{REGRET} {NO_REGRET_INTERVAL}",
         *(reason for each in reasons for reason in each),
     )
     columns = ("Arm", "Mean", *(WORDS[name].capitalize() for name in MEASURES))

@@ -23,16 +23,17 @@ class Group(Enum):
 
 
 class Part(Enum):
-    """The parts of the page below its first screen, in their order: the title of each, and what it is about."""
+    """The parts of the page below its first screen, in their order, each with its title."""
 
-    HOW_SURE = ("How sure", "the verdict in full, other thresholds, tests, profiles, what was left out")
-    WHY = ("Why", "which hyperparameters matter, and how training went")
-    COST = ("What it costs", "budgets, tuning, searches, hours")
-    DETAILS = ("Details", "every configuration, and how it was made")
+    HOW_SURE = "How sure"
+    WHY = "Why"
+    COST = "What it costs"
+    DETAILS = "Details"
 
-    def __init__(self, title: str, about: str) -> None:
-        self.title = title
-        self.about = about
+    @property
+    def title(self) -> str:
+        """Its heading in the page."""
+        return self.value
 
     @property
     def anchor(self) -> str:

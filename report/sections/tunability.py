@@ -281,8 +281,8 @@ def _rows(found: TunabilityResults) -> Iterator[tuple[str, ...]]:
 def _notes(found: TunabilityResults, analysis: Analysis) -> Iterator[str]:
     yield f"The default: {named_values(found['default'])}. It was trained beside the draws and is not one of them."
     yield (
-        "There is no interval for the gain of all trials: no resample has a better configuration than the sample. That "
-        "gain is also optimistic, since the best of noisy scores is partly luck."
+        "There is no interval for the gain of all trials: resampling cannot produce a configuration better than the "
+        "best one drawn. That gain is also optimistic, since the best of noisy scores is partly luck."
     )
     if any(arm["replicates"] < 2 for arm in found["arms"].values()):
         yield (

@@ -12,8 +12,8 @@ from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import ArmCounts, Fraction, JudgedOutcome, known
 from report.sections.score_verdict import verdict_by_scores
 from report.words import (
-    beside_zero,
     capitalised,
+    enough_decimals,
     has_interval,
     made_positive,
     p_words,
@@ -139,13 +139,19 @@ def _two_arms(entry: PairedComparison, arms: Mapping[str, ArmCounts], outcome: J
 
 
 def _points(entry: PairedComparison) -> str:
-    return f"{percent(abs(known(entry['difference'])))} points"
+    return f"{percent(abs(known(entry['difference'])), _decimals(entry))} points"
+
+
+def _decimals(entry: PairedComparison) -> int:
+    if not has_interval(entry):
+        return 0
+    return enough_decimals(known(entry["difference"]), (known(entry["low"]), known(entry["high"])), percent, 0)
 
 
 def _ends(entry: PairedComparison) -> str:
     """`95 % interval 14 to 74`, in points, seen from the side on which the difference is positive."""
     _, low, high = made_positive(known(entry["difference"]), known(entry["low"]), known(entry["high"]))
-    return f"95 % interval {beside_zero(low, percent, 0)} to {beside_zero(high, percent, 0)}"
+    return f"95 % interval {percent(low, _decimals(entry))} to {percent(high, _decimals(entry))}"
 
 
 def _differences(entries: Sequence[PairedComparison], outcome: JudgedOutcome) -> list[str]:

@@ -14,7 +14,18 @@ from report.analysis import analyse
 from report.page import write_report
 from report.records.estimates import Difference, Fraction
 from report.sections.verdict import headline
-from report.words import beside_zero, p_number, percent, points, share, share_cell, signed
+from report.words import (
+    beside_zero,
+    bracketed,
+    mean_change,
+    p_number,
+    percent,
+    points,
+    share,
+    share_cell,
+    signed,
+    signed_to,
+)
 from robustness.store import open_store
 
 MINUS_ZERO = re.compile(r"[-\N{MINUS SIGN}]0(?:\.0+)?(?![\d.eE])")
@@ -98,6 +109,15 @@ def test_fractions_are_written_in_one_way() -> None:
     assert share({**four, "of": 31, "low": None, "high": None}) == "38 % of 8 configurations x up to 4 replicates"
 
 
+def test_an_estimate_has_the_digits_of_its_interval_and_is_not_written_as_an_end_of_it() -> None:
+    assert bracketed(-0.0005, -0.0014, 0.0004, signed_to(3)) == "-0.0005 [-0.0014 to +0.0004]"
+    assert bracketed(0.00001, -0.001, 0.001, signed_to(3)) == "0.000 [-0.001 to +0.001]"
+    assert bracketed(0.2, 0.2, 0.3) == "0.200 [0.200 to 0.300]", "an end that is the estimate"
+    assert bracketed(0.2 - 1e-9, 0.2, 0.3) == "0.200 [0.200 to 0.300]", "more digits would not tell them apart"
+    entry: Difference = {"difference": -0.0005, "low": -0.0014, "high": 0.0004, "interval": "Student"}
+    assert mean_change(entry) == "-0.0005 (95 % interval -0.0014 to +0.0004)"
+
+
 def test_halves_are_rounded_away_from_zero() -> None:
     assert [percent(value) for value in (0.125, 0.145, 0.375, 0.0049, 0.005)] == ["13", "15", "38", "0", "1"]
     assert [signed(value) for value in (0.5, -0.5, -0.4, 12.5, -12.5)] == ["+1", "-1", "0", "+13", "-13"]
@@ -105,7 +125,7 @@ def test_halves_are_rounded_away_from_zero() -> None:
 
 def test_an_end_that_leaves_out_zero_is_not_rounded_to_it() -> None:
     entry: Difference = {"difference": 0.07, "low": 0.002, "high": 0.14, "interval": "Tango"}
-    assert points(entry) == "+7 points (95 % interval +0.2 to +14)"
+    assert points(entry) == "+7.0 points (95 % interval +0.2 to +14.0)"
     assert points({**entry, "low": 0.0}) == "+7 points (95 % interval 0 to +14)"
     assert beside_zero(-0.0004, signed, 3) == "-0.0004"
     assert [p_number(value) for value in (0.0496, 0.0502, 0.05, 0.054)] == ["0.0496", "0.0502", "0.05", "0.054"]

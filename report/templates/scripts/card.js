@@ -11,8 +11,8 @@ function unitWords(study, unit) {
 
 function levelWords(study, axis, unit) {
   const entry = study.axes[axis], value = study.valueOf(axis, unit);
-  if (entry.stops.length) return Number.isNaN(value) ? "\u2013" : short(value);
-  return value < 0 ? "\u2013" : entry.levels[value];
+  if (entry.stops.length) return Number.isNaN(value) ? NONE : short(value);
+  return value < 0 ? NONE : entry.levels[value];
 }
 
 function outcomeWords(study, found, at) {

@@ -23,11 +23,23 @@ function fill(element, attributes, children) {
 const swatch = (arm) => make("span", { class: "swatch arm" + arm % 8, "aria-hidden": "true" });
 const percent = (share) => (Math.floor(1000 * share + 0.5 + 1e-9) / 10).toFixed(1) + "\u00a0%";
 const plural = (count, noun) => count.toLocaleString("en") + "\u00a0" + noun + (count === 1 ? "" : "s");
+// Of a hyperparameter that a configuration does not have.
+const NONE = "none";
 const minus = (text) => text.replace("-", "\u2212");
 
 function signed(value, decimals) {
   const scale = 10 ** decimals, whole = Math.sign(value) * Math.floor(Math.abs(value) * scale + 0.5 + 1e-9) / scale;
   return (whole > 0 ? "+" : "") + minus((whole || 0).toFixed(decimals));
+}
+
+// `−0.0005 [−0.0014 to +0.0004]`: as many decimals for all as keep the estimate apart from its ends, and those from 0.
+function withEnds(value, low, high, decimals, write = signed) {
+  if (low === null || low === undefined) return write(value, decimals);
+  const ends = [low, high].filter((end) => end !== value);
+  const enough = [decimals, decimals + 1, decimals + 2].find((digits) => ends.every((end) =>
+    write(end, digits) !== write(value, digits) && (end === 0 || Number(write(end, digits).replace("\u2212", "-")) !== 0)));
+  const [shown, first, last] = [value, low, high].map((each) => write(each, enough ?? decimals));
+  return `${shown} [${first} to ${last}]`;
 }
 
 // A value of a hyperparameter in a few characters, as `report/words.number` writes it.

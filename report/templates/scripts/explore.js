@@ -43,6 +43,7 @@ function startExploring(study, table) {
     asked = restriction;
     const total = new Set(study.configuration).size, restricted = isRestricted(state);
     kept.textContent = found.configurations.toLocaleString("en") + " of " + plural(total, "configuration");
+    if (!found.configurations) kept.textContent += ". " + nothingLeft(study);
     const said = showFractions(study, found);
     live.textContent = (restricted ? kept.textContent + ": " : "") + said.join(", ");
     updateComparisons(found, state);

@@ -40,19 +40,27 @@ function makeComparisons(study, table, place, act) {
   return (found, state) => {
     chosen.select.value = known.findIndex((each) => each.key === state.measure);
     const rows = known.filter((each) => !several || each.key === state.measure).flatMap((measure) => {
-      const scale = measure.key === "score" ? 1 : 100, write = (value) => signed(scale * value, measure.decimals);
+      const scale = measure.key === "score" ? 1 : 100;
       const entries = measure.key === "score" ? found.scores : found.paired.filter((entry) => entry.outcome === measure.key);
       return entries.map((entry) => {
         const [value, low, high] = turned(measure.key === "score" ? entry.mean_difference : entry.difference, entry);
-        const words = value === null ? "\u2013" : write(value) + (low === null ? "" : " [" + write(low) + " to " + write(high) + "]");
+        const write = (number, decimals) => signed(scale * number, decimals);
+        const words = value === null ? "\u2013" : withEnds(value, low, high, measure.decimals, write);
         return make("tr", {}, make("th", { scope: "row" }, study.arms[entry.arms[1]] + " \u2212 " + study.arms[entry.arms[0]]),
           make("td", {}, measure.words), make("td", {}, words),
           study.watched ? null : make("td", {}, pNumber(entry.p_value)),
           study.watched || !several ? null : make("td", {}, pNumber(entry.p_adjusted)));
       });
     });
-    table.replaceChildren(...rows);
+    const empty = make("tr", {}, make("td", { colspan: table.parentElement.tHead.rows[0].cells.length }, nothingLeft(study)));
+    table.replaceChildren(...(found.configurations ? rows : [empty]));
   };
+}
+
+// What stands in place of numbers where a restriction leaves no configuration.
+function nothingLeft(study) {
+  const ranged = study.axes.some((entry) => entry.stops.length > 0);
+  return "No configuration left; tick a value" + (ranged ? " or widen a range." : ".");
 }
 
 // A difference as the second arm minus the first, as everywhere on the page.
@@ -81,10 +89,15 @@ function showProfiles(study, found, state, box) {
     });
     svg.append(draw("path", { class: "line arm" + arm % 8, d: line, "stroke-dasharray": arm >= 8 ? "5 3" : null }));
   });
+  const caption = make("figcaption", {}, study.sign < 0 ? "Below every threshold" : "Above every threshold");
+  if (!found.profiles.some(Boolean)) {
+    box.replaceChildren(caption, make("p", { class: "key" }, found.configurations ? "No complete pair left." : nothingLeft(study)));
+    return;
+  }
   const areas = found.profiles.map((entry, arm) => entry && make("li", {}, swatch(arm),
     study.arms[arm] + " " + entry.area.toFixed(3) +
     (entry.area_low === null ? "" : " [" + entry.area_low.toFixed(3) + " to " + entry.area_high.toFixed(3) + "]")));
-  box.replaceChildren(make("figcaption", {}, study.sign < 0 ? "Below every threshold" : "Above every threshold"), svg,
+  box.replaceChildren(caption, svg,
     make("p", { class: "key" }, "Area under each line:"), make("ul", { class: "key" }, ...areas.filter(Boolean)),
     study.threshold ? make("p", { class: "key" }, study.dashed) : "");
 }

@@ -27,7 +27,7 @@ async function startTable(packedRows) {
 
   function before(a, b) {
     const x = a.cells[column], y = b.cells[column];
-    const noX = x === "–" || x === "", noY = y === "–" || y === "";
+    const [noX, noY] = [x, y].map((text) => ["–", "", NONE].includes(text));
     if (noX || noY) return noX === noY ? a.place - b.place : noX ? 1 : -1;
     const p = Number(x.replace("−", "-")), q = Number(y.replace("−", "-"));
     const order = Number.isNaN(p) || Number.isNaN(q) ? (x < y ? -1 : x > y ? 1 : 0) : p - q;
@@ -68,6 +68,7 @@ async function startTable(packedRows) {
     shown.textContent = range + found.length + (narrowed ? " that fit, " + rows.length + " in all" : "");
     previous.disabled = page === 0;
     next.disabled = page >= pages - 1;
+    previous.hidden = next.hidden = pages === 1;
   }
 
   heads.forEach((head, place) => {

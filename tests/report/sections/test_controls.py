@@ -84,12 +84,13 @@ def test_what_is_shown_is_said_plainly_even_if_it_does_not_flatter_radial(frames
     assert shares["radial"] - shares["mfvi"] == pytest.approx(found["whole"]["primary"]["difference"])
     ends = f"from {100 * shares['mfvi']:.0f} % with mfvi to {100 * shares['radial']:.0f} % with radial"
     assert f"goes {ends}, -54 points (95 % interval" in whole
-    assert "the shared radius +4 points" in whole
+    assert ": mfvi → mfvi_noise_matched -58 points (" in whole
+    assert "; → radial +4 points (" in whole
     # Scaling gains on 18 configurations, by the smallest of amounts; radial loses that again, and much in one.
     assert plainly == (
         "By the outcome or by the mean, after Holm's correction over all six pairs of arms: a significant gain from "
-        "the smaller initial noise, the scaling by sqrt(D); a significant loss from none; no significant change from "
-        "the shared radius."
+        "the smaller initial noise and the scaling by sqrt(D); no significant change from the shared radius; no step "
+        "loses significantly."
     )
 
 
@@ -125,6 +126,11 @@ def test_a_study_with_the_four_arms_has_the_section_and_others_have_not(frames: 
         assert [len(picture.draw().axes) for picture in section.pictures] == [1, 1]
     assert section.numbers is not None
     assert len(section.numbers.rows) == 6
+    assert section.reading == (
+        "Three steps lead from mfvi to radial: mfvi → mfvi_noise_matched, the smaller initial noise; → mfvi_scaled, "
+        "the scaling by sqrt(D); → radial, the shared radius."
+    )
+    assert "over all six pairs of arms" in section.notes[-1]
     assert analysis.results["verdict"][: len(analysis.results["controls"]["sentences"])] == list(
         analysis.results["controls"]["sentences"]
     )

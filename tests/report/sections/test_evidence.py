@@ -139,7 +139,7 @@ def test_budgets_beyond_a_tenth_have_no_interval(analysis: Analysis) -> None:
         assert (win["low"] is None) == (win["first"] > 86 / 10)
         assert 0 <= win["probability"] <= 1
     (section,) = best_of.sections(analysis)
-    assert "no interval beyond a tenth" in section.notes[0]
+    assert "end at a tenth of them" in section.notes[0]
     assert all(math.isfinite(win["hours"] or math.nan) for win in entry["hours"])
 
 

@@ -115,7 +115,7 @@ def test_a_hyperparameter_alone_needs_configurations_that_differ_in_it_alone(tmp
 def test_the_page_says_why_there_is_no_interval(analysis: Analysis) -> None:
     (section,) = tunability.sections(analysis)
     notes = " ".join(section.notes)
-    assert "no resample has a better configuration than the sample" in notes
+    assert "resampling cannot produce a configuration better than the best one drawn" in notes
     assert "is not one of them" in notes
     assert "differs from the default in this hyperparameter alone" in notes
     assert "trained once" not in notes
