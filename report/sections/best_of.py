@@ -190,7 +190,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         + (
             NO_BANDS
             if watched
-            else f"{INTERVALS_END} There, lines are dotted; at the full number the best score of each arm is a single "
+            else f"{INTERVALS_END} Lines are dotted there; at the full number the best score of each arm is a single "
             "trial's."
         ),
         *(

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 SHOWN = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 INTERVALS_END = (
-    f"Intervals need {FEW} configurations and end at a tenth of them: beyond, every resample has the same few best."
+    f"Intervals need {FEW} configurations and end at a tenth of them, since beyond it every resample has the same few "
+    "best ones."
 )
 
 

@@ -11,8 +11,8 @@ function unitWords(study, unit) {
 
 function levelWords(study, axis, unit) {
   const entry = study.axes[axis], value = study.valueOf(axis, unit);
-  if (entry.stops.length) return Number.isNaN(value) ? NONE : short(value);
-  return value < 0 ? NONE : entry.levels[value];
+  if (entry.stops.length) return Number.isNaN(value) ? NO_VALUE : short(value);
+  return value < 0 ? NO_VALUE : entry.levels[value];
 }
 
 function outcomeWords(study, found, at) {

@@ -10,7 +10,7 @@ function addAxis(study, box, axis, changed) {
   const entry = study.axes[axis], ranged = entry.stops.length > 0;
   const group = make("fieldset", { class: "axis" }, make("legend", {}, entry.label));
   box.append(group);
-  const none = entry.missing ? tick(NONE, () => change()) : null;
+  const none = entry.missing ? tick(NO_VALUE, () => change()) : null;
   let read, update;
   if (ranged) [read, update] = addRange(entry, group, () => change());
   else [read, update] = addTicks(entry.levels, group, () => change());

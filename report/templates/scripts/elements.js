@@ -24,7 +24,7 @@ const swatch = (arm) => make("span", { class: "swatch arm" + arm % 8, "aria-hidd
 const percent = (share) => (Math.floor(1000 * share + 0.5 + 1e-9) / 10).toFixed(1) + "\u00a0%";
 const plural = (count, noun) => count.toLocaleString("en") + "\u00a0" + noun + (count === 1 ? "" : "s");
 // Of a hyperparameter that a configuration does not have.
-const NONE = "none";
+const NO_VALUE = "none";
 const minus = (text) => text.replace("-", "\u2212");
 
 function signed(value, decimals) {

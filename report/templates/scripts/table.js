@@ -27,7 +27,7 @@ async function startTable(packedRows) {
 
   function before(a, b) {
     const x = a.cells[column], y = b.cells[column];
-    const [noX, noY] = [x, y].map((text) => ["–", "", NONE].includes(text));
+    const [noX, noY] = [x, y].map((text) => ["–", "", NO_VALUE].includes(text));
     if (noX || noY) return noX === noY ? a.place - b.place : noX ? 1 : -1;
     const p = Number(x.replace("−", "-")), q = Number(y.replace("−", "-"));
     const order = Number.isNaN(p) || Number.isNaN(q) ? (x < y ? -1 : x > y ? 1 : 0) : p - q;

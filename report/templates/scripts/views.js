@@ -202,7 +202,7 @@ function parallelView(study, box, act) {
       const shown = Math.min(MOST_LINES, thin(lines[1]).length);
       const all = shown === lines[1].length ? "" : ` ${shown} of ${lines[1].length.toLocaleString("en")} are drawn.`;
       const more = hyperparameters.length < study.axes.length ? ` The first ${hyperparameters.length} hyperparameters.` : "";
-      const skips = hyperparameters.some((axis) => axis.missing) ? ` A line skips the axes of which it has ${NONE}.` : "";
+      const skips = hyperparameters.some((axis) => axis.missing) ? ` A line skips the axes of which it has ${NO_VALUE}.` : "";
       note.textContent = "Each line is one configuration." + all + more + skips;
       const pointsOf = (unit) => places(unit).flatMap((x, row) =>
         (x === null ? [] : [{ unit, arm: row - hyperparameters.length, kept: true, x, y: middle(row) }]));

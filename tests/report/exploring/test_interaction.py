@@ -76,6 +76,19 @@ def test_ticks_restrict_the_numbers_the_table_and_grey_the_rest(browser: Browser
     assert browser.drain()[0] == []
 
 
+def test_a_restriction_that_leaves_nothing_says_what_to_do(browser: Browser, page: Analysis) -> None:
+    buttons = "return [...document.querySelectorAll('[data-previous], [data-next]')].map(each => each.hidden)"
+    assert browser.run(buttons) == [True, True], "all rows are shown"
+    for level in page.frames.configurations["optimizer"].unique():
+        tick(browser, "optimizer", level)
+    said = "No configuration left; tick a value or widen a range."
+    assert words(browser, "[data-kept]") == f"0 of 24 configurations. {said}"
+    assert words(browser, "[data-comparisons]") == said
+    assert said in words(browser, "[data-views]")
+    assert "Area under each line" not in words(browser, "[data-views]")
+    assert browser.drain()[0] == []
+
+
 def test_a_range_restricts_on_the_scale_of_the_space(browser: Browser, page: Analysis) -> None:
     rates = page.frames.configurations["learning_rate"]
     stops = browser.run("return Number(document.querySelector('.range input').max)")

@@ -1,0 +1,120 @@
+"""What readers stumbled over on the page of imported runs without thresholds, of which two epochs are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from report.analysis import Analysis, analyse
+from report.exploring.section import explore_section
+from report.first_screen.glossary import glossary
+from report.first_screen.screen import first_screen
+from report.frames import load_frames
+from report.page import draw_parts
+from report.sections import budget, controls, curves, profiles, spread
+from report.sections.cautions import cautions
+from report.sections.configurations import configuration_table
+from report.sections.provenance import provenance
+from robustness.importing.files import read
+from robustness.importing.frame import make_import
+from robustness.importing.options import ImportOptions
+from robustness.store import open_store
+
+KEPT = Path(__file__).parents[2] / "docs/results/deepdrid_robustness/trials.csv"
+CONFIGURATIONS = 20
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """Some configurations of deepdrid_robustness with its five arms; four trials of mfvi never had a score."""
+    frame = pd.read_csv(KEPT)
+    frame = frame[frame["configuration"] < CONFIGURATIONS]
+    folder = tmp_path_factory.mktemp("runs")
+    frame.to_csv(folder / "trials.csv", index=False)
+    options = ImportOptions()
+    found = make_import("runs", read(str(folder / "trials.csv"), options), options)
+    with open_store(f"sqlite:///{folder / 'runs.db'}") as store:
+        found.study.save(store, False)
+        return analyse(load_frames(store.study("runs")))
+
+
+def test_trials_without_a_score_are_named_by_arm(runs: Analysis) -> None:
+    (said,) = [line for line in cautions(runs) if "before they reported" in line]
+    assert said.startswith(
+        "4 of mfvi's 20 trials diverged before they reported a metric. In means, each has the worst "
+    )
+    assert said.endswith(": means depend on that number, wins and medians hardly do.")
+
+
+def test_the_verdict_by_means_is_not_said_to_be_at_a_threshold(runs: Analysis) -> None:
+    (section,) = profiles.sections(runs)
+    assert "one threshold" not in section.notes[0]
+    assert "The verdict compares means" in section.notes[0]
+
+
+def test_the_heading_of_a_part_names_its_sections(runs: Analysis) -> None:
+    for part in draw_parts(runs):
+        titles = [title for _, title in part["contents"]]
+        named = part["about"].split(" · ")
+        rest = len(titles) - 4
+        assert [title[:30] for title in titles[:4]] == [each[:30] for each in named[:4]]
+        assert named[4:] == ([f"and {rest} more"] if rest > 0 else [])
+
+
+def test_both_corrections_say_what_they_are_over(runs: Analysis) -> None:
+    (section,) = controls.sections(runs)
+    family = "Holm's correction is over the six pairs of mfvi, mfvi_noise_matched, mfvi_scaled and radial, "
+    assert section.notes[-1].startswith(family)
+    assert section.notes[-1].endswith(
+        "The verdict's correction is over 10 comparisons, so its p-values differ from these."
+    )
+    assert not set(section.reading.split(". ")) & set(" ".join(runs.results["verdict"]).split(". "))
+
+
+def test_intervals_reach_a_tenth_of_the_configurations_wherever_they_are_shown(runs: Analysis) -> None:
+    (section,) = budget.sections(runs)
+    assert section.numbers is not None
+    with_interval = {trials for _, trials, cell in section.numbers.rows if "[" in cell}
+    assert with_interval == {"1", "2"}, "a tenth of 20"
+    assert budget.INTERVALS_END in section.notes[-1]
+
+
+def test_two_epochs_are_no_learning_curve(runs: Analysis) -> None:
+    assert list(curves.sections(runs)) == []
+
+
+def test_explore_names_only_the_test_it_shows(runs: Analysis) -> None:
+    note = explore_section(runs)["note"]
+    assert note.startswith("As in the rest of the page: Student’s interval and test of mean differences")
+    assert "Tango" not in note
+    assert "exact" not in note
+
+
+def test_regret_is_explained(runs: Analysis) -> None:
+    (section,) = spread.sections(runs)
+    assert any(note.startswith("Regret is ") and "has no interval" in note for note in section.notes)
+
+
+def test_an_import_says_which_runs_its_seed_is_of_and_what_its_command_does(runs: Analysis) -> None:
+    made = provenance(runs.frames)
+    assert dict(made.facts)["Seed"] == "0: one run for each configuration and arm"
+    assert made.commands_do == "This command writes this page again"
+
+
+def test_undecided_comparisons_without_a_margin_say_so(runs: Analysis) -> None:
+    assert "6 comparisons are undecided (no equivalence margin was set)" in first_screen(runs).sentence
+
+
+def test_the_initial_noise_is_explained(runs: Analysis) -> None:
+    assert "sigma = log(1 + exp(rho))" in dict(glossary(runs))["initial_rho"]
+
+
+def test_scores_stand_before_hyperparameters_in_the_table(runs: Analysis) -> None:
+    table = configuration_table(runs)
+    assert table.columns[:3] == ("configuration", "mfvi", "mfvi outcome")
+    assert table.columns[-1] in runs.hyperparameters
+    place = table.columns.index("learning_rate_decay")
+    configurations = runs.frames.configurations["learning_rate_decay"]
+    assert [row[place] == "none" for row in table.rows] == configurations.isna().tolist()
