@@ -126,11 +126,10 @@ def _area(areas: NDArray[np.float64], lowest: float = 0.0) -> Area:
     return {"area": float(areas.mean()), "area_low": low, "area_high": high}
 
 
-def within_range(interval: Interval, lowest: float = 0.0) -> tuple[float | None, float | None]:
-    """The ends of an interval of an area, clipped to the values that it can have: `lowest` to 1."""
-    if interval.low is None or interval.high is None:
-        return None, None
-    return max(lowest, interval.low), min(1.0, interval.high)
+def within_range(interval: Interval, lowest: float = 0.0) -> tuple[float, float]:
+    """The ends of an interval of an area, clipped to the values that it can have, `lowest` to 1; NaN without one."""
+    low, high = np.clip([interval.low, interval.high], lowest, 1.0).tolist()
+    return low, high
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:

@@ -95,7 +95,7 @@ def _profile(study: JudgedStudy, arm: str) -> dict[str, Any] | None:
     own = areas(study, arm)
     interval = mean_test(own).interval
     # An area is a share of the range.
-    low, high = (None if end is None else min(1.0, max(0.0, end)) for end in (interval.low, interval.high))
+    low, high = np.clip([interval.low, interval.high], 0.0, 1.0).tolist()
     fraction = np.mean([better(study, group, grid).mean(axis=0) for group in groups], axis=0)
     return {"fraction": fraction, "area": own.mean(), "area_low": low, "area_high": high}
 
