@@ -259,10 +259,10 @@ def _without_score(analysis: Analysis) -> Iterator[str]:
     none = paired[own_scores(paired, analysis.epoch).isna()]
     if len(none):
         worst = analysis.frames.goal.worst(none[f"score_{analysis.epoch}"].tolist())
-        where = "on its task, at worst" if analysis.frames.tasks else "of any trial,"
+        where = "on its task, at worst" if analysis.frames.tasks else "of any trial at its best or last epoch,"
         of = paired["arm"].value_counts()
         arms = [
-            f"{count} of {text(arm, 60)}'s {plural(int(of[arm]), 'trial')}"
+            f"{count} of {text(str(arm), 60)}'s {plural(int(of[str(arm)]), 'trial')}"
             for arm, count in none["arm"].value_counts(sort=False).items()
         ]
         yield (

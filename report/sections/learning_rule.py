@@ -223,8 +223,8 @@ def _named_cells(analysis: Analysis, cells: Mapping[str, CellThreshold]) -> Iter
         place = arms.index(arm) if arm in arms else len(arms)
         # Where initial_rho is a range, the value is the number of an interval, such as 2/3.
         found.append((place, float(value.partition("/")[0] or 0), arm, cell))
-    for _, value, arm, cell in sorted(found):
-        words = f"= {value:g}" if edges is None else _interval(int(value), edges)
+    for _, number, arm, cell in sorted(found):
+        words = f"= {number:g}" if edges is None else _interval(int(number), edges)
         yield text(arm, 60) if cell == arm else f"{text(arm, 60)}, initial_rho {words}", cells[cell]
 
 

@@ -214,6 +214,7 @@ def counting(analysis: Analysis) -> Iterator[str]:
     if "diverged" in ended:
         chance = find_metric(analysis.frames.metric).chance
         stand_in = "the worst score of any trial" + (" on its task" if analysis.frames.tasks else "")
+        stand_in += " at its best or last epoch"
         value = stand_in if chance is None else f"the score of chance, {chance:g}"
         fails = "has learned nothing" if analysis.frames.has_thresholds else "is a failure"
         if analysis.epoch == "best":

@@ -274,7 +274,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if analysis.study.sample.watch is not None:
         notes = (*notes, "Intervals join confidence sequences of the strata; there is no test of their weighted sum.")
     columns = ("What", "In the space", "95 % interval", "p", analysis.frames.corrected)
-    if len(analysis.frames.compared) < 2:
-        # A single comparison needs no correction.
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    yield Section("weighted", "Weighted to the space", f"{reading}.", (), Numbers(columns, tuple(rows)), notes)
+    # A single comparison needs no correction.
+    shown = slice(None) if len(analysis.frames.compared) > 1 else slice(-1)
+    numbers = Numbers(tuple(columns)[shown], tuple(tuple(row)[shown] for row in rows))
+    yield Section("weighted", "Weighted to the space", f"{reading}.", (), numbers, notes)

@@ -98,7 +98,7 @@ def test_the_page_says_what_diverged_trials_count_with() -> None:
     (said,) = [line for line in cautions(imported(made_epochs()).analysis) if "no loss at the last epoch" in line]
     assert said == (
         "4 of sgd's 16 trials have no loss at the last epoch, because they diverged. In means, each has the worst "
-        "score of any trial, 2.5: means depend on that number, wins and medians hardly do."
+        "score of any trial at its best or last epoch, 2.5: means depend on that number, wins and medians hardly do."
     )
     # At the best epoch they have a loss: that of their first epoch.
     assert not [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.importing import imported
 
 from report.analysis import Analysis, analyse
 from report.exploring.section import explore_section
@@ -17,9 +18,6 @@ from report.sections import budget, controls, curves, profiles, spread
 from report.sections.cautions import cautions
 from report.sections.configurations import configuration_table
 from report.sections.provenance import provenance
-from robustness.importing.files import read
-from robustness.importing.frame import make_import
-from robustness.importing.options import ImportOptions
 from robustness.store import open_store
 
 KEPT = Path(__file__).parents[2] / "docs/results/deepdrid_robustness/trials.csv"
@@ -33,11 +31,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     frame = frame[frame["configuration"] < CONFIGURATIONS]
     folder = tmp_path_factory.mktemp("runs")
     frame.to_csv(folder / "trials.csv", index=False)
-    options = ImportOptions()
-    found = make_import("runs", read(str(folder / "trials.csv"), options), options)
     with open_store(f"sqlite:///{folder / 'runs.db'}") as store:
-        found.study.save(store, False)
-        return analyse(load_frames(store.study("runs")))
+        imported(folder / "trials.csv").study.save(store, False)
+        return analyse(load_frames(store.study("imported")))
 
 
 def test_trials_without_a_score_are_named_by_arm(runs: Analysis) -> None:
