@@ -128,7 +128,11 @@ def test_spread_is_that_of_the_kept_scores(analysis: Analysis, trials: pd.DataFr
     assert found["mean"] == pytest.approx(scores.mean())
     assert found["sd"] == pytest.approx(scores.std())
     (section,) = spread.sections(analysis)
-    assert any("no resample has a better configuration" in note for note in section.notes)
+    (regret,) = [note for note in section.notes if note.startswith(spread.REGRET)]
+    assert regret.endswith(spread.NO_REGRET_INTERVAL)
+    regrets = [each for each in analysis.results["spread"]["differences"] if each["measure"] == "regret"]
+    assert regrets
+    assert all(each["low"] is None for each in regrets)
 
 
 def test_budgets_beyond_a_tenth_have_no_interval(analysis: Analysis) -> None:
