@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from report.document import Numbers, Picture
 from report.drawing.comparisons import draw_comparisons
 from report.first_screen.arm_table import arm_table
-from report.first_screen.lines import OPPOSITE, POINTS, Comparisons, Line, comparisons_of
+from report.first_screen.lines import DEVIATIONS, OPPOSITE, POINTS, Comparisons, Line, comparisons_of
 from report.first_screen.scale import Scale
 from report.first_screen.sentence import sentence
 from report.sections.cautions import cautions
@@ -178,6 +178,8 @@ def _note(compared: Comparisons) -> str:
     if compared.margin is not None:
         size = f"{100 * compared.margin:g} points" if compared.unit == POINTS else f"{compared.margin:g}"
         parts.append(f"Shaded: the study's margin of equivalence, ±{size}.")
+    elif compared.unit != DEVIATIONS and any(line.verdict == "undecided" for line in compared.lines):
+        parts.append("No margin of equivalence was set.")
     if any(line.unit != compared.unit for line in compared.lines):
         parts.append("Numbers of single tasks are in the metric's own unit.")
     if compared.correction is not None:

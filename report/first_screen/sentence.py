@@ -135,9 +135,7 @@ def _rest(comparisons: Comparisons, lines: Sequence[Line], verdict: Verdict) -> 
         return ""
     words = f"equivalent within {_margin(comparisons)}" if verdict == "equivalent" else verdict
     if len(lines) > FEW:
-        unset = verdict == "undecided" and comparisons.margin is None and comparisons.unit != DEVIATIONS
-        why = " (no equivalence margin was set)" if unset else ""
-        return f"{plural(len(lines), 'comparison')} are {words}{why}"
+        return f"{plural(len(lines), 'comparison')} are {words}"
     shared = set.intersection(*(set(line.arms) for line in lines))
     if len(lines) > 1 and shared:
         (arm,) = shared

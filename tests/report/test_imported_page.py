@@ -100,7 +100,10 @@ def test_an_import_says_which_runs_its_seed_is_of_and_what_its_command_does(runs
 
 
 def test_undecided_comparisons_without_a_margin_say_so(runs: Analysis) -> None:
-    assert "6 comparisons are undecided (no equivalence margin was set)" in first_screen(runs).sentence
+    screen = first_screen(runs)
+    assert "6 comparisons are undecided" in screen.sentence
+    assert screen.comparisons is not None
+    assert "No margin of equivalence was set." in screen.comparisons.note
 
 
 def test_the_initial_noise_is_explained(runs: Analysis) -> None:
