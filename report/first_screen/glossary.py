@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from report.sections.left_out import counting
 from report.words import number, spaced, text
@@ -12,6 +12,7 @@ from robustness.methods import METHODS
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
+    from report.frames import Stored
 
 
 def arm_lines(analysis: Analysis) -> list[tuple[str, str]]:
@@ -22,7 +23,7 @@ def arm_lines(analysis: Analysis) -> list[tuple[str, str]]:
     return [(text(arm["label"], 60), text(_arm(arm, foreign), 400)) for arm in document["arms"]]
 
 
-def _arm(arm: Mapping[str, Any], foreign: bool) -> str:
+def _arm(arm: Stored, foreign: bool) -> str:
     method, label = str(arm.get("method") or arm["label"]), str(arm["label"])
     if foreign:
         return "imported runs of this name; the page knows no more about it"
@@ -78,7 +79,7 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
         "how often a difference at least this large would arise by chance if there were none; below 0.05, significant",
     )
     if len(frames.compared) > 1:
-        yield "by Holm", "p corrected for the number of comparisons; verdicts use it"
+        yield frames.corrected.replace("By", "by"), "p corrected for the number of comparisons; verdicts use it"
     yield "undecided", "neither a difference nor equivalence is shown; it does not mean that arms are equal"
     yield "equivalent", "shown to differ by less than a margin that the study set"
     if len(frames.tasks) > 1:
