@@ -33,6 +33,7 @@ def sweeping(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=_heed_hangups,
     )
     try:
         end = time.monotonic() + 120
@@ -44,6 +45,11 @@ def sweeping(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+def _heed_hangups() -> None:
+    # Tests that were themselves started by nohup would pass its effect on.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def command_of(process: int) -> str:
