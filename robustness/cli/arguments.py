@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-REPORT_FORMATS = ("html", "json", "csv", "parquet", "latex")
+REPORT_FORMATS = ("html", "json", "csv", "parquet", "latex", "archive")
 COLUMNS = {"image": "image file name", "grade": "grade", "patient": "patient ID", "split": "split"}
 """The columns of a label table whose names can be set."""
 
@@ -44,7 +44,13 @@ def add_optimize_arguments(parser: argparse.ArgumentParser) -> None:
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="name of a stored study, or a study file")
     _add_store(parser)
-    parser.add_argument("--format", choices=REPORT_FORMATS, default="html", help="default: html, a self-contained page")
+    parser.add_argument(
+        "--format",
+        choices=REPORT_FORMATS,
+        default="html",
+        help="default: html, a self-contained page; archive: the study itself, which `robustness import` restores on "
+        "another machine",
+    )
     _add_out(
         parser,
         "--output",
@@ -178,14 +184,20 @@ def add_predict_arguments(parser: argparse.ArgumentParser) -> None:
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A source is a CSV, parquet or JSON file with one row for each run or each epoch, another store of robustness, "
-        "optuna:URL (sqlite:///FILE or a journal file), ray:FOLDER, mlflow:FOLDER or mlflow:sqlite:///FILE, "
-        "wandb:FILE.csv, or tensorboard:FOLDER. Write ARM=SOURCE or ARM@TASK=SOURCE if its runs all belong to one arm."
+        "the archive of a study (report --format archive), optuna:URL (sqlite:///FILE or a journal file), ray:FOLDER, "
+        "mlflow:FOLDER or mlflow:sqlite:///FILE, wandb:FILE.csv, or tensorboard:FOLDER. "
+        "Write ARM=SOURCE or ARM@TASK=SOURCE if its runs all belong to one arm."
     )
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help="file, folder or URL with the runs; see below")
-    parser.add_argument("--study", required=True, metavar="NAME", help="name under which the study is stored")
+    parser.add_argument(
+        "--study",
+        metavar="NAME",
+        help="name under which the study is stored (required, except for a store or an archive of robustness: default: "
+        "the study's own name)",
+    )
     _add_store(parser)
     parser.add_argument("--dry-run", action="store_true", help="show how the source is understood, and store nothing")
-    parser.add_argument("--replace", action="store_true", help="replace an imported study of the same name")
+    parser.add_argument("--replace", action="store_true", help="replace an imported or copied study of the same name")
     judging = parser.add_argument_group("judging")
     judging.add_argument(
         "--metric", metavar="NAME", help="the measure by which runs are judged (default: metric or value)"

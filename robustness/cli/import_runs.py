@@ -1,4 +1,7 @@
-"""`robustness import SOURCE --study NAME`: store runs made elsewhere, so that they can be reported and compared."""
+"""`robustness import SOURCE --study NAME`: store runs made elsewhere, so that they can be reported and compared.
+
+A store or an archive of robustness holds whole studies, which are copied.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,9 @@ from robustness.cli import DONE
 from robustness.cli.interruption import store_option
 from robustness.errors import RobustnessError, plural
 from robustness.guards.printable import printable
-from robustness.importing.files import is_database
 from robustness.importing.frame import Import, make_import
 from robustness.importing.options import ImportOptions
-from robustness.importing.own_stores import copy_studies
+from robustness.importing.own_stores import copy_studies, holds_studies
 from robustness.importing.sources import SourceOptions, read_source
 from robustness.importing.summary import summary_lines
 from robustness.store import open_store
@@ -21,10 +23,15 @@ from robustness.study.arms import check_label
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the sources, say what was understood, and store their runs."""
-    check_label(arguments.study, "--study")
+    if arguments.study is not None:
+        check_label(arguments.study, "--study")
     sources = SourceOptions(arguments.source_study, arguments.experiment, arguments.names)
-    if len(arguments.sources) == 1 and is_database(arguments.sources[0]):
+    if len(arguments.sources) == 1 and holds_studies(arguments.sources[0]):
         return _copy(arguments, sources)
+    if arguments.study is None:
+        raise RobustnessError(
+            "--study NAME is required, the name under which runs are stored (see robustness import --help)"
+        )
     tables = [table for text in arguments.sources for table in read_source(text, sources)]
     found = make_import(arguments.study, tables, _options(arguments))
     for line in summary_lines(found):
@@ -87,7 +94,7 @@ def _done(found: Import) -> str:
 
 
 def _copy(arguments: argparse.Namespace, sources: SourceOptions) -> int:
-    """Copy a study of another robustness store as it is."""
+    """Copy a study of another robustness store or of an archive as it is."""
     if len(sources.studies) > 1:
         raise RobustnessError("--source-study: one study of another store is copied at a time")
     wanted = sources.studies[0] if sources.studies else None

@@ -1,4 +1,7 @@
-"""`robustness report STUDY`: write a stored study's report as a page, JSON, CSV, parquet or LaTeX; it only reads."""
+"""`robustness report STUDY`: write a stored study's report as a page, JSON, CSV, parquet or LaTeX; it only reads.
+
+With `--format archive` it writes the study itself, for another store.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,30 @@ from robustness.cli import DONE
 from robustness.errors import StudyFileError, plural
 from robustness.files import file_name
 from robustness.guards.limits import is_file, is_folder
-from robustness.guards.outputs import writing
+from robustness.guards.outputs import ARCHIVE_ENDING, writing
 from robustness.guards.printable import printable
 from robustness.store import Store, StudyStore, open_store
+from robustness.store.archive import write_archive
 from robustness.study.bundled import find_study
 from robustness.study.yaml_reader import read_file
+
+ENDINGS = {"latex": "tex", "archive": ARCHIVE_ENDING.removeprefix(".")}
+"""The ending of a format's file, if it is not the format's name."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report, and the figures if asked for."""
+    kind = str(arguments.format)
     if arguments.width is not None and not arguments.figures:
         raise StudyFileError("--width: is the width of the figures of --figures DIR")
+    if arguments.figures and kind == "archive":
+        raise StudyFileError("--figures: cannot be combined with --format archive, which draws nothing")
     with open_store(arguments.store, create=False) as store:
-        frames = load_frames(_find(store, arguments.study))
+        stored = _find(store, arguments.study)
+        if kind == "archive":
+            return _write_archive(stored, arguments)
+        frames = load_frames(stored)
     _warn(frames)
-    kind = str(arguments.format)
     study = analyse(frames) if kind in ("html", "json", "latex") else frames
     if arguments.out in (None, "-") and kind in ("json", "csv", "latex"):
         sys.stdout.write(_text(study, kind))
@@ -40,6 +52,15 @@ def run(arguments: argparse.Namespace) -> int:
             print(printable(path))
     if arguments.figures:
         write_figures(study, Path(arguments.figures), arguments.force, arguments.width)
+    return DONE
+
+
+def _write_archive(study: StudyStore, arguments: argparse.Namespace) -> int:
+    path = _path(study.name, arguments.out, "archive")
+    with writing(path, arguments.force, "wb") as file:
+        write_archive(study, file)
+    if not arguments.quiet:
+        print(printable(path))
     return DONE
 
 
@@ -71,7 +92,7 @@ def _find(store: Store, name: str) -> StudyStore:
 
 def _path(name: str, out: str | None, kind: str) -> Path:
     """The file to write: `out`, or a file named after the study in the working folder or in the folder `out`."""
-    file = f"{file_name(name)}.{'tex' if kind == 'latex' else kind}"
+    file = f"{file_name(name)}.{ENDINGS.get(kind, kind)}"
     if out is None:
         return Path(file)
     return Path(out) / file if is_folder(Path(out)) else Path(out)

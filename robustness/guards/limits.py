@@ -39,6 +39,7 @@ LIMITS: Mapping[str, Limit] = {
     "runs_rows": Limit(2_000_000, "rows"),
     "runs_cells": Limit(50_000_000, "cells"),
     "run_files": Limit(500_000, "files"),
+    "archive_line_bytes": Limit(30_000_000, "bytes"),
     "archive_members": Limit(200_000, "files"),
     "picture_bytes": Limit(100_000_000, "bytes"),
     "picture_pixels": Limit(30_000_000, "pixels"),

@@ -1,13 +1,15 @@
 """Outputs replace only what robustness wrote itself, unless `--force` is given, and are written beside and renamed.
 
 A file counts as its own if its beginning or end has the mark of a format: the generator of a page, a figure or a PDF,
-the first key of the JSON, the first line of LaTeX, the first columns of the CSV, the metadata of a parquet file.
+the first key of the JSON, the first line of LaTeX, the first columns of the CSV, the metadata of a parquet file, the
+first key of an archive.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +28,10 @@ MARKS = (
     b"% robustness-study\n",
 )
 CSV_START = b"configuration,replicate,arm,"
+ARCHIVE = "robustness-study archive"
+"""The format that the first line of a study's archive names."""
+ARCHIVE_ENDING = ".archive.jsonl.gz"
+ARCHIVE_START = f'{{"format": "{ARCHIVE}"'.encode()
 TAKEN = (".db", ".sqlite", ".sqlite3", "-wal", "-shm", "-journal", ".lock", ".jsonl", ".yaml", ".yml", ".pt", ".npy")
 """Endings of stores, their companions, study files, models and prepared data: never those of an output."""
 _LOOKED_AT = 8192
@@ -70,6 +76,14 @@ def check_replaceable(path: Path, target: Path, force: bool) -> None:
         )
 
 
+def starts_archive(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is the archive of a study (`robustness.store.archive`)."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(head, len(ARCHIVE_START)) == ARCHIVE_START
+    except zlib.error:
+        return False
+
+
 def _is_own(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(_LOOKED_AT)
@@ -78,7 +92,9 @@ def _is_own(path: Path) -> bool:
         ends = head, file.read(_LOOKED_AT)
     if head.startswith(b"PAR1"):
         return GENERATOR.encode() in ends[1]
-    return head.startswith(CSV_START) or any(mark in end for mark in MARKS for end in ends)
+    if head.startswith(CSV_START) or starts_archive(head):
+        return True
+    return any(mark in end for mark in MARKS for end in ends)
 
 
 def _reason(error: Exception) -> str:

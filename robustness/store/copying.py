@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, delete, insert, select, text, true
 
 from robustness.errors import StoreError
-from robustness.store.checksums import of_json
+from robustness.store.checksums import of_json, verified
 from robustness.store.schema import configurations, curves, epochs, notes, predictions, studies, trials
 
 CHUNK = 5_000
@@ -19,11 +19,13 @@ OF_TRIAL = (epochs, curves, predictions)
 def copy_study(source: Connection, study: int, target: Connection, name: str, replace: bool) -> None:
     """Copy a study by its row under a name, with everything that belongs to it.
 
-    Raises StoreError if the target has a study of that name, unless it is to be replaced and is the same study.
+    Raises StoreError if the study's document is damaged, or if the target has a study of that name, unless it is to be
+    replaced and is the same study.
     """
     if target.dialect.name == "postgresql":
         target.execute(text("SELECT pg_advisory_xact_lock(hashtext('robustness register'))"))
-    document = {**source.scalars(select(studies.c.document).where(studies.c.id == study)).one(), "name": name}
+    found = source.execute(select(studies.c.document, studies.c.checksum).where(studies.c.id == study)).one()
+    document = {**verified(found.document, found.checksum, "the document of the study to copy"), "name": name}
     stored = target.execute(select(studies.c.id, studies.c.document).where(studies.c.name == name)).one_or_none()
     if stored is not None:
         if not replace:

@@ -17,6 +17,16 @@ CHUNK = 10_000
 """The number of rows that one statement may name."""
 
 
+REOPENED: Mapping[str, Any] = {
+    **dict.fromkeys(
+        ("started", "ended", "seconds", "worker", "device", "error", "metric", "metric_epoch", "checksum"), None
+    ),
+    "status": "planned",
+    "attempts": 0,
+}
+"""The columns of a trial as they were before it first started."""
+
+
 def upsert(dialect: str, table: Table) -> Insert:
     """An insert of whole rows that replaces rows with the same primary key."""
     insert: Any = importlib.import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
@@ -52,9 +62,7 @@ def reopen(connection: Connection, study: int, statuses: Collection[Status]) -> 
     chosen = (trials.c.study == study) & trials.c.status.in_(statuses)
     for table in (epochs, curves, predictions):
         connection.execute(delete(table).where(table.c.trial.in_(select(trials.c.id).where(chosen))))
-    results = ("started", "ended", "seconds", "worker", "device", "error", "metric", "metric_epoch", "checksum")
-    cleared = dict.fromkeys(results)
-    return connection.execute(update(trials).where(chosen).values(status="planned", attempts=0, **cleared)).rowcount
+    return connection.execute(update(trials).where(chosen).values(**REOPENED)).rowcount
 
 
 def _put(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

@@ -6,6 +6,7 @@ is what `tests/importing` shows with the tools themselves.
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import sqlite3
@@ -19,6 +20,7 @@ import pandas as pd
 import pytest
 import yaml
 from optuna.storages.journal import JournalFileBackend
+from support.archives import bytes_of, lines_of, sealed
 from support.fuzzing import answered, run, seeds
 from support.hostile import mutated
 from support.importing import imported
@@ -302,8 +304,29 @@ def test_own_results(tmp_path: Path) -> None:
     fuzz_file(path, path, altered_json)
 
 
+def copying(source: Path, folder: Path) -> Callable[[], None]:
+    """An import of a store or an archive into an empty store, and the analysis of what it stored."""
+    into = folder / "here.db"
+    with open_store(f"sqlite:///{into}"):
+        pass
+    empty = into.read_bytes()
+
+    def copy() -> None:
+        for companion in folder.glob("here.db*"):
+            if companion.is_dir():
+                shutil.rmtree(companion)
+            else:
+                companion.unlink()
+        into.write_bytes(empty)
+        copy_studies(str(source), None, "copied", f"sqlite:///{into}", False, False)
+        with open_store(f"sqlite:///{into}") as store:
+            analyse(store.study("copied"))
+
+    return copy
+
+
 def test_own_stores(tmp_path: Path) -> None:
-    path, into = tmp_path / "other.db", tmp_path / "here.db"
+    path = tmp_path / "other.db"
     with open_store(f"sqlite:///{path}") as store:
         mixed(store)
     with sqlite3.connect(path) as database:
@@ -311,22 +334,34 @@ def test_own_stores(tmp_path: Path) -> None:
     database.close()
     for companion in tmp_path.glob("other.db-*"):
         companion.unlink()
-    with open_store(f"sqlite:///{into}"):
-        pass
-    empty = into.read_bytes()
+    fuzz_database(path, copying(path, tmp_path))
 
-    def copy() -> None:
-        for companion in tmp_path.glob("here.db*"):
-            if companion.is_dir():
-                shutil.rmtree(companion)
-            else:
-                companion.unlink()
-        into.write_bytes(empty)
-        copy_studies(str(path), None, "copied", f"sqlite:///{into}", False, False)
-        with open_store(f"sqlite:///{into}") as store:
-            analyse(store.study("copied"))
 
-    fuzz_database(path, copy)
+def test_archives(tmp_path: Path) -> None:
+    path = tmp_path / "other.archive.jsonl.gz"
+    with open_store(f"sqlite:///{tmp_path / 'other.db'}") as store:
+        whole = bytes_of(mixed(store))
+    lines = lines_of(whole)
+    starts = [place for place, line in enumerate(lines) if isinstance(line, dict)]
+    copy = copying(path, tmp_path)
+
+    def check(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        if seed % 3 == 0:
+            content = mutated(whole, rng)
+        elif seed % 3 == 1:
+            content = gzip.compress(mutated(gzip.decompress(whole), rng))
+        else:
+            # Most lines are epochs: every table has its turn. The checksum is that of the altered lines.
+            first = starts[int(rng.integers(len(starts)))]
+            place = min(first + int(rng.integers(3)), len(lines) - 1)
+            content = sealed([*lines[:place], altered(lines[place], rng), *lines[place + 1 :]])
+        path.write_bytes(content)
+        answered(copy)
+
+    path.write_bytes(whole)
+    answered(copy)
+    run(check, seeds)
 
 
 def test_damage_is_done() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ from robustness.cli import main
 from robustness.guards.limits import LIMITS
 from robustness.store import open_store
 
-FORMATS = ("html", "json", "csv", "parquet")
+FORMATS = ("html", "json", "csv", "parquet", "archive")
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,7 @@ FOREIGN = {
     "results.json": b'{"study": "mine"}',
     "table.parquet": b"PAR1 mine PAR1",
     "binary": bytes(range(256)),
+    "packed.jsonl.gz": gzip.compress(b'{"format": "mine"}\n'),
     "study": b"# pip install robustness-study\nname: a\n",
 }
 
