@@ -36,6 +36,7 @@ from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
 from robustness.errors import RobustnessError
 from robustness.goal import Goal, goal_in
+from robustness.methods import METHODS, find_method
 from robustness.space.space import read_space
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
@@ -51,6 +52,8 @@ from robustness.trial import DEFAULT_CONFIGURATION, SEARCH_BLOCK, TrialKey
 KEY = ["configuration", "arm", "replicate"]
 TASK_BLOCK = 10_000
 """More than the replicates that a configuration can have."""
+OUR_METHODS = ("classification", "regression", "continual")
+"""Trainables whose arms are methods of this project."""
 _STAGE = ["stage", "search", "run"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
 Stored: TypeAlias = Mapping[str, Any]
@@ -121,9 +124,17 @@ class StudyFrames:
         columns = {own_column(arm, name): arm for arm, names in own.items() for name in names}
         return {name: columns[name] for name in self.hyperparameters if name in columns}
 
+    @cached_property
+    def unused(self) -> dict[str, tuple[str, ...]]:
+        """For each arm the hyperparameters that its method does not use; none of arms that are not our methods."""
+        imported = self.document.get("imported") or {}
+        ours = self.document.get("trainable") in OUR_METHODS or imported.get("kind") == "robustness"
+        methods = {str(arm["label"]): str(arm.get("method")) for arm in self.document["arms"]}
+        return {arm: find_method(name).unused if ours and name in METHODS else () for arm, name in methods.items()}
+
     def applies(self, hyperparameter: str, arm: str) -> bool:
-        """Whether an arm has this hyperparameter."""
-        return self.owners.get(hyperparameter, arm) == arm
+        """Whether an arm has this hyperparameter and uses it."""
+        return self.owners.get(hyperparameter, arm) == arm and hyperparameter not in self.unused[arm]
 
     @cached_property
     def compared(self) -> list[tuple[str, str]]:

@@ -35,7 +35,7 @@ RECOMPUTED = {
     "scores": {"low", "high", "p_value", "p_adjusted"},
     "profiles": {"low", "high", "area_low", "area_high"},
     "budget": {"low", "high", "needed_low", "needed_high"},
-    "sensitivity": {"low", "high", "importance"},
+    "sensitivity": {"low", "high", "importance", "worst_value", "sensible_range"},
     "left_out": {"p_value", "favours", "changes"},
 }
 """By part of the report, numbers of intervals and tests, which have other rules since: calculated again here."""
