@@ -8,7 +8,7 @@ from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
 from report.sections.all_runs import AllRuns
-from report.sections.best_of import BestOfResults
+from report.sections.best_of.entries import BestOfResults
 from report.sections.budget import BudgetResults
 from report.sections.continual import ContinualResults
 from report.sections.controls import ControlsResults

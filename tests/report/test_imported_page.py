@@ -74,7 +74,8 @@ def test_intervals_reach_a_tenth_of_the_configurations_wherever_they_are_shown(r
     assert section.numbers is not None
     with_interval = {trials for _, trials, cell in section.numbers.rows if "[" in cell}
     assert with_interval == {"1", "2"}, "a tenth of 20"
-    assert budget.INTERVALS_END in section.notes[-1]
+    assert section.notes[-1].endswith("Intervals stop at n = 2, a tenth of the configurations.")
+    assert section.reading.startswith("Expected best metric of 5 random trials: ")
 
 
 def test_two_epochs_are_no_learning_curve(runs: Analysis) -> None:
