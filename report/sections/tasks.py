@@ -26,6 +26,7 @@ from report.judged_study import JudgedStudy
 from report.records.comparisons import Corrected, PairedComparison, ScoreComparison
 from report.records.estimates import Difference, Fraction, JudgedOutcome
 from report.records.families import Uncorrected, with_holm
+from report.sections.task_variance import variance_section
 from report.words import (
     DASH,
     OUTCOME_WORDS,
@@ -254,7 +255,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         yield _by_outcome(analysis, tasks)
     yield _by_score(analysis, tasks)
     if tasks["variance"]:
-        yield _spread(tasks)
+        yield variance_section(analysis, tasks["variance"])
 
 
 def _by_outcome(analysis: Analysis, tasks: TaskResults) -> Section:
@@ -329,27 +330,6 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
     reading = _reading(analysis, tasks)
     numbers = Numbers((*columns, analysis.frames.corrected), tuple(rows))
     return Section("task-scores", "Scores by task", reading, tuple(pictures), numbers, notes)
-
-
-def _spread(tasks: TaskResults) -> Section:
-    rows = []
-    for arm, part in tasks["variance"].items():
-        seed = part["seed"]
-        cells = (part["task"] ** 0.5, part["hyperparameters"] ** 0.5, None if seed is None else seed**0.5)
-        rows.append((text(arm, 60), *(score(cell) for cell in cells)))
-    columns = ("Arm", "Standard deviation by task", "By hyperparameters", "By seed")
-    shares = "; ".join(f"{text(arm, 60)} {_percents(part)}" for arm, part in tasks["variance"].items())
-    reading = f"Of the variance of scores, tasks, hyperparameters and seeds make up: {shares}."
-    notes = ("Without replicates, the seed's part is in that of the hyperparameters.",)
-    return Section(
-        "task-variance", "Task, hyperparameters or chance", reading, (), Numbers(columns, tuple(rows)), notes
-    )
-
-
-def _percents(part: TaskVariance) -> str:
-    parts = [part["task"], part["hyperparameters"], *([] if part["seed"] is None else [part["seed"]])]
-    whole = sum(parts) or 1.0
-    return ", ".join(f"{100 * each / whole:.0f} %" for each in parts)
 
 
 def _reading(analysis: Analysis, tasks: TaskResults) -> str:

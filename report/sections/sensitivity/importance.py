@@ -61,7 +61,7 @@ def importance_results(
                 }
                 for name, entry in found.of.items()
             },
-            "shares": {name: entry.raw / whole for name, entry in found.of.items()},
+            "shares": {name: entry.raw / whole if whole > 0 else 0.0 for name, entry in found.of.items()},
             "quantile": None,
             "why_not": found.why_not,
         }
