@@ -113,7 +113,7 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
     words = "" if entry["outcome"] is None else OUTCOME_WORDS[entry["outcome"]]
     what = f"mean {analysis.metric_words}" if entry["outcome"] is None else f"share that {words}"
     columns = (
-        *(("Difference",) if several else ()),
+        *(("Arms",) if several else ()),
         *("Hyperparameter", "Value", "Configurations"),
         *(f"{text(arm, 40)}: {words}" for arm in counts),
         f"Difference in the {what}" if several else f"{others[0]} minus {first}, {what}",
@@ -275,7 +275,7 @@ def _notes(analysis: Analysis, entries: list[InteractionsResult]) -> Iterator[st
             for each in shown[:3]
         )
         yield (
-            f"{_named(entry)}, two hyperparameters together, {plural(len(pairs), 'pair')} tested: {together}"
+            f"For {_named(entry)}, {plural(len(pairs), 'pair')} of hyperparameters tested together: {together}"
             + ("." if shown[0]["p_adjusted"] < SIGNIFICANT else ", the most of all: not statistically significant.")
         )
     other = entry["other_space"]
