@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
+from report.unused import unused_hyperparameters
 from robustness.errors import RobustnessError
 from robustness.goal import Goal, goal_in
-from robustness.methods import METHODS, find_method
 from robustness.space.space import read_space
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
@@ -52,8 +52,6 @@ from robustness.trial import DEFAULT_CONFIGURATION, SEARCH_BLOCK, TrialKey
 KEY = ["configuration", "arm", "replicate"]
 TASK_BLOCK = 10_000
 """More than the replicates that a configuration can have."""
-OUR_METHODS = ("classification", "regression", "continual")
-"""Trainables whose arms are methods of this project."""
 _STAGE = ["stage", "search", "run"]
 _RAN = ["seconds", "attempts", "started", "ended", "worker", "device", "error"]
 Stored: TypeAlias = Mapping[str, Any]
@@ -126,11 +124,8 @@ class StudyFrames:
 
     @cached_property
     def unused(self) -> dict[str, tuple[str, ...]]:
-        """For each arm the hyperparameters that its method does not use; none of arms that are not our methods."""
-        imported = self.document.get("imported") or {}
-        ours = self.document.get("trainable") in OUR_METHODS or imported.get("kind") == "robustness"
-        methods = {str(arm["label"]): str(arm.get("method")) for arm in self.document["arms"]}
-        return {arm: find_method(name).unused if ours and name in METHODS else () for arm, name in methods.items()}
+        """For each arm the hyperparameters that its method does not use."""
+        return unused_hyperparameters(self.document)
 
     def applies(self, hyperparameter: str, arm: str) -> bool:
         """Whether an arm has this hyperparameter and uses it."""

@@ -10,6 +10,7 @@ import pytest
 from support.results import present
 
 from report.analysis import Analysis
+from report.page import render
 from report.sections import plane, task_variance
 from robustness import from_dataframe
 
@@ -68,6 +69,8 @@ def test_two_arms_differ_on_the_plane_if_the_interval_of_their_difference_says_s
     assert pair["difference"] == pytest.approx(sensitivity["steady"] - sensitivity["fickle"])
     assert present(pair["high"]) < 0
     assert differences["steady", "alike"]["difference"] == pytest.approx(0)
+    # What the ranks say is in the verdict, and not repeated in each section about tasks.
+    assert render(analysis).count("(Friedman") == 1
     (section,) = plane.sections(analysis)
     assert "Differences whose 95 % interval excludes 0: fickle minus steady +" in section.reading.replace("\u00a0", " ")
     assert "alike minus steady" not in section.reading
