@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
-from report.unused import unused_hyperparameters
 from robustness.errors import RobustnessError
 from robustness.goal import Goal, goal_in
 from robustness.space.space import read_space
@@ -42,7 +41,7 @@ from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
 from robustness.store.schema import MEASURES
-from robustness.study.arms import compared_arms, is_paired
+from robustness.study.arms import compared_arms, is_paired, unused_hyperparameters
 from robustness.study.registration import REGISTRATION_NOTE, Entry
 from robustness.sweep.epoch_summaries import summaries
 from robustness.sweep.outcomes import Summary

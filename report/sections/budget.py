@@ -29,11 +29,16 @@ READ_AT = 5
 """The number of trials of which the sentences tell."""
 
 
+def last_with_interval(configurations: int) -> int:
+    """The largest number of trials that has an interval, if there are configurations enough."""
+    return max(1, int(configurations * MOST_SHARE))
+
+
 def intervals_end(configurations: int) -> str:
     """Up to which number of trials there are intervals."""
     if configurations < FEW:
         return f"Intervals need {FEW} configurations."
-    return f"Intervals stop at n = {max(1, int(configurations * MOST_SHARE))}, a tenth of the configurations."
+    return f"Intervals stop at n = {last_with_interval(configurations)}, a tenth of the configurations."
 
 
 def trials_read(most: int) -> int:
@@ -73,7 +78,8 @@ def results(study: JudgedStudy) -> BudgetResults:
         if not groups:
             continue
         trials = sum(len(group) for group in groups)
-        sizes = sorted({*budget_sizes(trials), *(size for size in SHOWN if size <= trials)})
+        tenth = last_with_interval(len(groups))
+        sizes = sorted({*budget_sizes(trials), tenth, *(size for size in SHOWN if size <= trials)})
         goal = study.frames.goal
         band = budget_band([goal.oriented(group) for group in groups], sizes)
         ends = [_known(goal.oriented(end)) for end in (band.low, band.high)]

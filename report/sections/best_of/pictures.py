@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 READ = 3
 """Comparisons in the sentence; the table has all."""
+MOST_LINES = 6
 MOST_TASKS = 7
 """Pictures of single tasks and of all together."""
 ALL_TASKS = "all tasks together"
@@ -150,9 +151,10 @@ def _changing(entry: BestOfResult) -> str:
 
 
 def _draw(comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -> Figure:
-    figure, axes = panel()
-    for colour, entry in zip(ARM_COLOURS, comparisons[:6], strict=False):
-        label = f"{text(entry['arms'][1], 14)} vs {text(entry['arms'][0], 14)}"
+    shown = comparisons[:MOST_LINES]
+    figure, axes = panel(height=3.2 + 0.2 * len(shown))
+    for colour, entry in zip(ARM_COLOURS, shown, strict=False):
+        label = f"{text(entry['arms'][1], 28)} vs {text(entry['arms'][0], 28)}"
         at = [(_budget(win, budget), win) for win in entry[budget]]
         sure = [(x, win) for x, win in at if max(win["first"], win["second"]) <= MOST_SHARE * entry["configurations"]]
         axes.plot([x for x, _ in at], [100 * _of_second(win)[0] for _, win in at], color=colour, linestyle=(0, (1, 2)))
@@ -170,8 +172,8 @@ def _draw(comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -
         plain_numbers(axes.xaxis)
     axes.set_ylim(0, 100)
     axes.set_xlabel("trials of each arm" if budget == "trials" else "hours of each arm")
-    axes.set_ylabel("% chance that the arm named first wins")
-    axes.legend(fontsize=9)
+    axes.set_ylabel("% chance of winning")
+    figure.legend(loc="upper left", ncols=1, fontsize=9.5, handlelength=1.4)
     return figure
 
 
