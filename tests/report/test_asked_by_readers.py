@@ -147,7 +147,11 @@ def test_few_pairs_say_what_they_cannot_show_and_where_trials_fail(few: Analysis
     assert section.numbers.rows[0][0] == named
     assert not any("group" in note for note in section.notes)
     at = list(section.numbers.columns)
-    assert at[3:6] == ["radial: learned nothing", "mfvi: learned nothing", "radial minus mfvi"]
+    assert at[3:6] == [
+        "radial: learned nothing",
+        "mfvi: learned nothing",
+        "radial minus mfvi, share that learned nothing",
+    ]
     trials = few.trials
     for name, value, size, radial, *_ in section.numbers.rows:
         chosen = (few.values(name).astype(str) == value) & (trials["arm"] == "radial")
