@@ -41,7 +41,7 @@ from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
 from robustness.store.schema import MEASURES
-from robustness.study.arms import compared_arms, is_paired
+from robustness.study.arms import compared_arms, is_paired, unused_hyperparameters
 from robustness.study.registration import REGISTRATION_NOTE, Entry
 from robustness.sweep.epoch_summaries import summaries
 from robustness.sweep.outcomes import Summary
@@ -121,9 +121,14 @@ class StudyFrames:
         columns = {own_column(arm, name): arm for arm, names in own.items() for name in names}
         return {name: columns[name] for name in self.hyperparameters if name in columns}
 
+    @cached_property
+    def unused(self) -> dict[str, tuple[str, ...]]:
+        """For each arm the hyperparameters that its method does not use."""
+        return unused_hyperparameters(self.document)
+
     def applies(self, hyperparameter: str, arm: str) -> bool:
-        """Whether an arm has this hyperparameter."""
-        return self.owners.get(hyperparameter, arm) == arm
+        """Whether an arm has this hyperparameter and uses it."""
+        return self.owners.get(hyperparameter, arm) == arm and hyperparameter not in self.unused[arm]
 
     @cached_property
     def compared(self) -> list[tuple[str, str]]:

@@ -15,19 +15,35 @@ from report.drawing.axes import label_ends
 from report.drawing.style import OUTCOME_COLOURS, panel
 from report.judged_study import JudgedStudy
 from report.watched import NO_BANDS
-from report.words import Writer, bracketed, brief, percent, score, text
-from robustness.statistics.budget import FEW, REACHED, budget_band, budget_sizes, trials_needed
+from report.words import Writer, bracketed, brief, percent, text
+from robustness.errors import plural
+from robustness.statistics.budget import FEW, MOST_SHARE, REACHED, budget_band, budget_sizes, trials_needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from report.analysis import Analysis
 
-SHOWN = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-INTERVALS_END = (
-    f"Intervals need {FEW} configurations and end at a tenth of them, since beyond it every resample has the same few "
-    "best ones."
-)
+SHOWN = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+READ_AT = 5
+"""The number of trials of which the sentences tell."""
+
+
+def last_with_interval(configurations: int) -> int:
+    """The largest number of trials that has an interval, if there are configurations enough."""
+    return max(1, int(configurations * MOST_SHARE))
+
+
+def intervals_end(configurations: int) -> str:
+    """Up to which number of trials there are intervals."""
+    if configurations < FEW:
+        return f"Intervals need {FEW} configurations."
+    return f"Intervals stop at n = {last_with_interval(configurations)}, a tenth of the configurations."
+
+
+def trials_read(most: int) -> int:
+    """The number of trials of which the sentences tell, where at most so many were run."""
+    return max(n for n in SHOWN if n <= min(READ_AT, most))
 
 
 class ArmBudget(TypedDict):
@@ -62,7 +78,8 @@ def results(study: JudgedStudy) -> BudgetResults:
         if not groups:
             continue
         trials = sum(len(group) for group in groups)
-        sizes = sorted({*budget_sizes(trials), *(size for size in SHOWN if size <= trials)})
+        tenth = last_with_interval(len(groups))
+        sizes = sorted({*budget_sizes(trials), tenth, *(size for size in SHOWN if size <= trials)})
         goal = study.frames.goal
         band = budget_band([goal.oriented(group) for group in groups], sizes)
         ends = [_known(goal.oriented(end)) for end in (band.low, band.high)]
@@ -109,15 +126,14 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         for n in SHOWN:
             if n > entry["trials"][-1]:
                 break
-            value = float(np.interp(n, entry["trials"], entry["expected"]))
-            low, high = (_end_at(n, entry["trials"], curve) for curve in (entry["low"], entry["high"]))
-            rows.append((text(arm, 60), str(n), bracketed(value, low, high, Writer(brief, 4))))
+            rows.append((text(arm, 60), str(n), _expected(entry, n)))
+    n = trials_read(min(entry["trials"][-1] for entry in arms.values()))
+    best = ", ".join(f"{text(arm, 60)} {_expected(entry, n)}" for arm, entry in arms.items())
+    reading = f"Expected best {analysis.metric_words} of {plural(n, 'random trial')}: {best}."
     if thresholds:
         most = "at most" if analysis.goal.minimizes else "at least"
-        reading = f"Random trials until one is good ({most} {analysis.good:g}) with {chance} chance: {needed}."
-    else:
-        best = ", ".join(f"{text(arm, 60)} {score(entry['expected'][-1])}" for arm, entry in arms.items())
-        reading = f"The best {analysis.metric_words} of all trials: {best}."
+        reading += f" Random trials until one is good ({most} {analysis.good:g}) with {chance} chance: {needed}."
+    configurations = min(len(analysis.study.paired_scores(arm)) for arm in arms)
     yield Section(
         "budget",
         "What tuning costs",
@@ -128,9 +144,16 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             "The curve ends at the number of trials that were run; near its end it rests on the few best of them.",
             NO_BANDS
             if analysis.study.sample.watch is not None
-            else f"Bands are pointwise: at each number of trials on its own. {INTERVALS_END}",
+            else f"Bands are pointwise: at each number of trials on its own. {intervals_end(configurations)}",
         ),
     )
+
+
+def _expected(entry: ArmBudget, n: int) -> str:
+    """The expected best score of n trials, with its interval where it has one."""
+    value = float(np.interp(n, entry["trials"], entry["expected"]))
+    low, high = (_end_at(n, entry["trials"], curve) for curve in (entry["low"], entry["high"]))
+    return bracketed(value, low, high, Writer(brief, 4))
 
 
 def _end_at(n: int, trials: list[int], curve: list[float | None] | None) -> float | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 1500
 MOST_PAIRINGS = 6
+NO_DIFFERENCE = signed(0.0, 4)
 
 
 def results(study: JudgedStudy) -> list[ScoreComparison]:
@@ -70,14 +71,19 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         )
     if not pictures:
         return
-    arms, count, better, equal, worse, median = rows[0]
-    reading = (
-        f"{arms}: the score is better in {better} of {count} pairs, worse in {worse}, the same in {equal}; "
-        f"the median difference is {median}."
+    clauses = [f"{arms} {better} of {count} ({worse} worse)" for arms, count, better, _, worse, _ in rows]
+    more = len(clauses) - MOST_PAIRINGS
+    reading = f"Pairs in which the arm named first has the better score: {', '.join(clauses[:MOST_PAIRINGS])}" + (
+        f"; {more} more in the table." if more > 0 else "."
     )
     shades = "Shaded bands are scores that count as good; " if analysis.frames.has_thresholds else ""
     lower = ", since lower is better" if analysis.goal.minimizes else ""
     notes = [capitalised(f"{shades}points {analysis.beyond} the diagonal favour the arm named first{lower}.")]
+    if any(median == NO_DIFFERENCE for *_, median in rows):
+        notes.append(
+            f"A median difference of {NO_DIFFERENCE} is less than 0.00005 either way: pairs that favour one arm "
+            "balance those that favour the other, or in many both have the same score."
+        )
     if thinned:
         notes.append(f"An even sample of {MOST_POINTS} pairs is drawn.")
     columns = ("Arms", "Pairs", "Better", "Equal", "Worse", "Median difference")

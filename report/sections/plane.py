@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from report.comparison import turned
 from report.document import Numbers, Picture, Section
 from report.drawing.plane import Point, draw_plane
 from report.frames import TASK_BLOCK
 from report.judged_study import JudgedStudy
 from report.judging import own_scores
-from report.words import DASH, exact_percent, score, text
-from robustness.statistics.plane import normalised, place_of
+from report.records.estimates import Difference, known
+from report.words import DASH, bracketed, exact_percent, score, signed_to, text
+from robustness.statistics.plane import interval_of, normalised, place_of, places_drawn
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -35,15 +37,29 @@ class ArmPlace(TypedDict):
     present: float
 
 
-def results(study: JudgedStudy) -> dict[str, ArmPlace] | None:
-    """The place of each arm; None with a single task, and where no configuration has a score on every task."""
+class PlaneDifference(Difference):
+    """The sensitivity of the first arm less that of the second."""
+
+    arms: list[str]
+
+
+class PlaneResults(TypedDict):
+    """The place of each arm, and the differences of arms on the same configurations."""
+
+    arms: dict[str, ArmPlace]
+    differences: list[PlaneDifference]
+
+
+def results(study: JudgedStudy) -> PlaneResults | None:
+    """The places; None with a single task, and where no configuration has a score on every task."""
     frames = study.frames
     if len(frames.tasks) < 2:
         return None
     numbers = sorted(study.trials["configuration"].unique().tolist())
     scores = {arm: _scores(study, arm, numbers) for arm in frames.arms}
     found: dict[str, ArmPlace] = {}
-    for arm, values in normalised(scores).items():
+    comparable = normalised(scores)
+    for arm, values in comparable.items():
         place = place_of(values)
         if place.sensitivity is None:
             return None
@@ -64,7 +80,27 @@ def results(study: JudgedStudy) -> dict[str, ArmPlace] | None:
             "sensitivity_high": sensitive[1],
             "present": float(np.isfinite(values).sum() / cells),
         }
-    return found
+    return {"arms": found, "differences": _differences(found, comparable, frames.compared) if frames.paired else []}
+
+
+def _differences(
+    places: dict[str, ArmPlace], scores: dict[str, NDArray[np.float64]], compared: list[tuple[str, str]]
+) -> list[PlaneDifference]:
+    """Of every comparison, from the same bootstrap samples of tasks and configurations."""
+    drawn = {arm: places_drawn(values)[:, 1] for arm, values in scores.items()}
+    differences: list[PlaneDifference] = []
+    for first, second in compared:
+        ends = interval_of(drawn[first] - drawn[second])
+        differences.append(
+            {
+                "arms": [first, second],
+                "difference": known(places[first]["sensitivity"]) - known(places[second]["sensitivity"]),
+                "low": None if ends is None else ends[0],
+                "high": None if ends is None else ends[1],
+                "interval": "none: a single task or configuration" if ends is None else "percentile bootstrap",
+            }
+        )
+    return differences
 
 
 def _scores(study: JudgedStudy, arm: str, numbers: list[int]) -> NDArray[np.float64]:
@@ -82,6 +118,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     found = analysis.results.get("plane")
     if not found:
         return
+    arms = found["arms"]
     points = [
         Point(
             arm,
@@ -90,10 +127,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             _interval(entry["sensitivity_low"], entry["sensitivity_high"]),
             _interval(entry["tuned_low"], entry["tuned_high"]),
         )
-        for arm, entry in found.items()
+        for arm, entry in arms.items()
         if entry["sensitivity"] is not None and entry["tuned"] is not None
     ]
-    rows = tuple(
+    rows = [
         (
             text(arm, 60),
             _with_interval(entry["tuned"], entry["tuned_low"], entry["tuned_high"]),
@@ -101,13 +138,22 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             _with_interval(entry["sensitivity"], entry["sensitivity_low"], entry["sensitivity_high"]),
             exact_percent(entry["present"]),
         )
-        for arm, entry in found.items()
-    )
-    reading = (
-        "Scores are normalised on each task by the 5th and 95th percentiles of all arms. Tuned performance takes the "
-        "best configuration of each task; sensitivity is what that gains over the best common configuration, the "
-        "lower the better. Intervals resample tasks and configurations; the best of fewer configurations is "
-        "worse, so they reach further down."
+        for arm, entry in arms.items()
+    ]
+    for entry in found["differences"]:
+        cell = bracketed(*turned(entry), signed_to(4))
+        rows.append((_named(entry), "", "", cell, ""))
+    thresholds = analysis.frames.has_thresholds
+    other = "the share of configurations that fail" if thresholds else "mean scores over all configurations"
+    notes = (
+        "Upwards: tuned performance, the mean over tasks of an arm's best score on each. To the right: sensitivity, by "
+        "how much that mean falls if the arm must use one configuration for all tasks, the best common one.",
+        f"The verdict compares {other}; this sensitivity is the loss from a common configuration (Adkins et al. 2024). "
+        "The two may disagree.",
+        "Scores are normalised on each task: 0 and 1 are the 5th and 95th percentiles of all arms' scores.",
+        "Intervals resample tasks and configurations, for a difference the same of both arms, and are not corrected "
+        "for the number of comparisons. A resample of the configurations never has a better best one, so intervals "
+        "may lie mostly on one side of the estimate.",
     )
     columns = ("Arm", "Tuned for each task", "One common configuration", "Sensitivity", "Configurations with a score")
     pictures: tuple[Picture, ...] = ()
@@ -115,7 +161,36 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         description = f"Tuned performance against sensitivity of {len(points)} arms."
         draw = partial(draw_plane, points, analysis.arms)
         pictures = (Picture("plane", "Performance against sensitivity", description, draw),)
-    yield Section("plane", "Performance against sensitivity", reading, pictures, Numbers(columns, rows))
+    numbers = Numbers(columns, tuple(rows))
+    yield Section(
+        "plane", "Performance against sensitivity", _reading(arms, found["differences"]), pictures, numbers, notes
+    )
+
+
+def _reading(arms: dict[str, ArmPlace], differences: list[PlaneDifference]) -> str:
+    """Each arm's loss from a common configuration, and whose differences exclude 0."""
+    losses = ", ".join(
+        f"{text(arm, 60)} {_with_interval(entry['sensitivity'], entry['sensitivity_low'], entry['sensitivity_high'])}"
+        for arm, entry in arms.items()
+    )
+    reading = f"Sensitivity, the loss from one common configuration for all tasks: {losses}."
+    tested = [entry for entry in differences if entry["low"] is not None and entry["high"] is not None]
+    apart = [entry for entry in tested if known(entry["low"]) > 0 or known(entry["high"]) < 0]
+    if apart:
+        listed = "; ".join(f"{_named(entry)} {bracketed(*turned(entry), signed_to(4))}" for entry in apart)
+        return f"{reading} Differences whose 95 % interval excludes 0: {listed}."
+    if tested:
+        every = (
+            "the 95 % interval of the difference includes"
+            if len(tested) == 1
+            else "every 95 % interval of a difference includes"
+        )
+        return f"{reading} No two arms are shown to differ: {every} 0."
+    return reading
+
+
+def _named(entry: PlaneDifference) -> str:
+    return f"{text(entry['arms'][1], 40)} minus {text(entry['arms'][0], 40)}"
 
 
 def _interval(low: float | None, high: float | None) -> tuple[float, float] | None:

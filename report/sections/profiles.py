@@ -5,6 +5,7 @@ Better is above or, for a metric that is minimised, below.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -18,7 +19,7 @@ from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.sections.thresholds import dashed_lines
 from report.watched import NO_BANDS
-from report.words import bracketed, capitalised, exact_percent, text
+from report.words import bracketed, capitalised, exact_percent, number, text
 from robustness.statistics.means import mean_test
 from robustness.statistics.profiles import above, area, profile_band
 from robustness.statistics.proportions import Interval
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 GRID = 201
 """Thresholds of a profile."""
-SHOWN = 11
-"""Thresholds in the table."""
+SHOWN = 12
+"""The most round thresholds in the table."""
 MOST_DIFFERENCES = 3
 
 
@@ -167,10 +168,11 @@ def sections(analysis: Analysis) -> Iterator[Section]:
                 partial(_draw_difference, analysis, grid, entry),
             )
         )
-    step = max(1, (len(grid) - 1) // (SHOWN - 1))
+    listed = _listed(analysis, grid[0], grid[-1])
+    shares = [_fractions(analysis.study, arm, listed) for arm in arms]
     rows = tuple(
-        (f"{grid[place]:.3f}", *(exact_percent(entry["fraction"][place]) for entry in arms.values()))
-        for place in range(0, len(grid), step)
+        (number(threshold), *(exact_percent(share[place]) for share in shares))
+        for place, threshold in enumerate(listed.tolist())
     )
     columns = ("Threshold", *(f"{text(arm, 40)}: {beyond} it" for arm in arms))
     reading = f"The area under the profile, a score of robustness that needs no threshold, is {under}"
@@ -179,19 +181,36 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         f"Bands are simultaneous: with 95 % confidence the whole line lies inside. {_beside_the_verdict(analysis)}"
         if banded
         else NO_BANDS,
-        dashed_lines(analysis) + (" Areas have 95 % intervals in brackets." if banded else ""),
+        f"{dashed_lines(analysis)}{' Areas have 95 % intervals in brackets.' if banded else ''}".strip(),
     )
     yield Section(
         "profiles", f"{capitalised(beyond)} every threshold", reading, tuple(pictures), Numbers(columns, rows), notes
     )
 
 
+def _listed(analysis: Analysis, low: float, high: float) -> NDArray[np.float64]:
+    """Round thresholds between the ends of the range, and the study's own."""
+    power = 10.0 ** math.floor(math.log10((high - low) / SHOWN))
+    step = next(power * each for each in (1, 2, 5, 10) if (high - low) / (power * each) <= SHOWN)
+    multiples = np.arange(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1) * step
+    own = [analysis.nothing, analysis.good] if analysis.frames.has_thresholds else []
+    every = np.concatenate([multiples, [level for level in own if low < level < high]])
+    return np.unique(np.round(every, 10))
+
+
+def _fractions(study: JudgedStudy, arm: str, thresholds: NDArray[np.float64]) -> list[float]:
+    """The fraction of an arm's configurations better than each threshold."""
+    means = [better(study, group, thresholds).mean(axis=0) for group in study.paired_scores(arm)]
+    fractions: list[float] = np.mean(means, axis=0).tolist()
+    return fractions
+
+
 def _beside_the_verdict(analysis: Analysis) -> str:
     """How the bands differ from the test of the verdict."""
     if analysis.frames.has_thresholds:
         return (
-            "That is stricter than the test of the verdict, which is at one threshold, so this may show nothing where "
-            "that is significant."
+            "That is stricter than the test of the verdict, which is at one threshold, so a band may include 0 "
+            "although the verdict's test is significant."
         )
     return "The verdict compares means, which is another test: either may be significant where the other is not."
 

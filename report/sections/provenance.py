@@ -83,7 +83,10 @@ def _seeds(trials: pd.DataFrame, seeds: Sequence[Any]) -> tuple[str, str]:
     """The seeds of imported runs, and of a single one what it is of."""
     single = len(seeds) == 1 and not trials.duplicated(["configuration", "arm"]).any()
     return (
-        ("Seed", f"{seeds[0]}: one run for each configuration and arm")
+        (
+            "Runs",
+            f"one for each configuration and arm; the seed or replicate that the source names is {seeds[0]} for all",
+        )
         if single
         else ("Seeds", ", ".join(map(str, seeds)))
     )

@@ -8,7 +8,7 @@ from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
 from report.sections.all_runs import AllRuns
-from report.sections.best_of import BestOfResults
+from report.sections.best_of.entries import BestOfResults
 from report.sections.budget import BudgetResults
 from report.sections.continual import ContinualResults
 from report.sections.controls import ControlsResults
@@ -22,7 +22,7 @@ from report.sections.interactions import InteractionsResult
 from report.sections.learning_rule import LearningRuleResults
 from report.sections.left_out import LeftOutResults
 from report.sections.outcomes import ArmResults
-from report.sections.plane import ArmPlace
+from report.sections.plane import PlaneResults
 from report.sections.profiles import ProfileResults
 from report.sections.reference import ReferenceResults
 from report.sections.registration import RegistrationResults
@@ -88,7 +88,7 @@ class Results(Head):
     learning_rule: LearningRuleResults | None
     paired: list[PairedComparison]
     tasks: TaskResults | None
-    plane: dict[str, ArmPlace] | None
+    plane: PlaneResults | None
     all_runs: AllRuns | None
     reference: ReferenceResults | None
     profiles: ProfileResults

@@ -28,7 +28,9 @@ WORDS = {
     "regret": "regret to its own best",
 }
 OTHERS = tuple(name for name in MEASURES if name != "regret")
-REGRET = "Regret is how far the mean of an arm lies from its best score: what a random configuration loses."
+REGRET = (
+    "In the table, regret is how far the mean of an arm lies from its best score: what a random configuration loses."
+)
 NO_REGRET_INTERVAL = "It has no interval: resampling cannot produce a configuration better than the best one drawn."
 
 

@@ -26,6 +26,7 @@ from report.judged_study import JudgedStudy
 from report.records.comparisons import Corrected, PairedComparison, ScoreComparison
 from report.records.estimates import Difference, Fraction, JudgedOutcome
 from report.records.families import Uncorrected, with_holm
+from report.sections.task_variance import variance_section
 from report.words import (
     DASH,
     OUTCOME_WORDS,
@@ -254,7 +255,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         yield _by_outcome(analysis, tasks)
     yield _by_score(analysis, tasks)
     if tasks["variance"]:
-        yield _spread(tasks)
+        yield variance_section(analysis, tasks["variance"])
 
 
 def _by_outcome(analysis: Analysis, tasks: TaskResults) -> Section:
@@ -271,7 +272,7 @@ def _by_outcome(analysis: Analysis, tasks: TaskResults) -> Section:
         rows.append((names, "over tasks", *shares, *_tested(entry, entry["difference"])))
     outcome = OUTCOME_WORDS[analysis.primary]
     named = (f"First named {outcome}", f"Second named {outcome}")
-    columns = ("Difference", "Task", *named, "Of shares", "p")
+    columns = ("Arms", "Task", *named, "Difference of shares", "p")
     spread = "; ".join(
         f"{' and '.join(text(arm, 60) for arm in entry['arms'])} Q = {entry['q']:.1f} ({p_words(entry['q_p_value'])})"
         for entry in tasks["over"]
@@ -287,7 +288,7 @@ def _by_outcome(analysis: Analysis, tasks: TaskResults) -> Section:
     return Section(
         "tasks",
         "Task by task",
-        _reading(analysis, tasks),
+        _reading(analysis),
         (),
         Numbers((*columns, analysis.frames.corrected), tuple(rows)),
         notes,
@@ -305,7 +306,7 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
             medians = (score(task["arms"][arm]["median"]) for arm in reversed(entry["arms"]))
             rows.append((names, text(task["task"], 60), *medians, *_changed(own)))
         rows.append((names, "over tasks, in standard deviations", DASH, DASH, *_changed(entry)))
-    columns = ("Difference", "Task", "Median of the first named", "Of the second", "Of means", "p")
+    columns = ("Arms", "Task", "Median of the first named", "Median of the second", "Difference of means", "p")
     pictures = []
     ranks = tasks["ranks"]
     if ranks is not None:
@@ -326,35 +327,15 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
         if ranks is not None
         else f"Ranks over tasks need at least {FEWEST_TASKS} of them.",
     )
-    reading = _reading(analysis, tasks)
+    reading = _reading(analysis)
     numbers = Numbers((*columns, analysis.frames.corrected), tuple(rows))
     return Section("task-scores", "Scores by task", reading, tuple(pictures), numbers, notes)
 
 
-def _spread(tasks: TaskResults) -> Section:
-    rows = []
-    for arm, part in tasks["variance"].items():
-        seed = part["seed"]
-        cells = (part["task"] ** 0.5, part["hyperparameters"] ** 0.5, None if seed is None else seed**0.5)
-        rows.append((text(arm, 60), *(score(cell) for cell in cells)))
-    columns = ("Arm", "Standard deviation by task", "By hyperparameters", "By seed")
-    shares = "; ".join(f"{text(arm, 60)} {_percents(part)}" for arm, part in tasks["variance"].items())
-    reading = f"Of the variance of scores, tasks, hyperparameters and seeds make up: {shares}."
-    notes = ("Without replicates, the seed's part is in that of the hyperparameters.",)
-    return Section(
-        "task-variance", "Task, hyperparameters or chance", reading, (), Numbers(columns, tuple(rows)), notes
-    )
-
-
-def _percents(part: TaskVariance) -> str:
-    parts = [part["task"], part["hyperparameters"], *([] if part["seed"] is None else [part["seed"]])]
-    whole = sum(parts) or 1.0
-    return ", ".join(f"{100 * each / whole:.0f} %" for each in parts)
-
-
-def _reading(analysis: Analysis, tasks: TaskResults) -> str:
-    said = sentences(tasks, analysis.study)
-    return " ".join(said) if said else f"{plural(len(analysis.frames.tasks), 'task')}, each compared by itself."
+def _reading(analysis: Analysis) -> str:
+    """What the section has; what the tasks say together is in the verdict."""
+    count = len(analysis.frames.tasks)
+    return f"{plural(count, 'task')}, each by itself{' and all of them together' if count > 1 else ''}."
 
 
 def _difference(arms: Sequence[str]) -> str:

@@ -30,9 +30,31 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             label = f"{text(arm, 60)}, {analysis.reference_label}"
             rows.append((label, where, score(theirs["score"]), DASH, named_values(theirs["hyperparameters"])))
     best = "; ".join(
-        f"{text(arm, 60)} {score(winner['score'])}, and {winner['near']['count']} of {winner['near']['of']} "
-        f"configurations come within {winner['near']['within']:g} of it"
+        f"{text(arm, 60)} {score(winner['score'])} ({winner['near']['count']} of {winner['near']['of']} configurations)"
         for arm, winner in winners.items()
     )
-    columns = ("Arm", "Which", "Score", "Near it", "Hyperparameters")
-    yield Section("winners", "The best of each arm", f"Best scores: {best}.", (), Numbers(columns, tuple(rows)))
+    within = next(iter(winners.values()))["near"]["within"]
+    reading = f"Best {_what(analysis)} of any configuration, and how many come within {within:g} of it: {best}."
+    columns = ("Arm", "Which", "Score", f"Within {within:g} of it", "Hyperparameters")
+    yield Section(
+        "winners", "The best of each arm", reading, (), Numbers(columns, tuple(rows)), tuple(_notes(analysis))
+    )
+
+
+def _what(analysis: Analysis) -> str:
+    """`mean test accuracy over 5 tasks`: what the score of a configuration is."""
+    of = [f"{len(analysis.frames.tasks)} tasks"] if len(analysis.frames.tasks) > 1 else []
+    of += ["replicates"] if analysis.frames.replicates > 1 else []
+    return f"mean {analysis.metric_words} over {' and '.join(of)}" if of else analysis.metric_words
+
+
+def _notes(analysis: Analysis) -> Iterator[str]:
+    """That the best of many single runs do not rank the arms."""
+    if analysis.frames.replicates == 1:
+        runs = "one run on each task" if len(analysis.frames.tasks) > 1 else "a single run"
+        yield (
+            f"Each best score is of {runs}, chosen as the best of many, so it is optimistically biased, and its "
+            "difference to another arm's may be chance: this does not support ranking the arms."
+        )
+    else:
+        yield "Each best score is chosen as the best of many, so it is optimistically biased."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from robustness import bnn
-from robustness.methods.method import Method, Options, Setting
+from robustness.methods.method import NOISE_HYPERPARAMETERS, Method, Options, Setting
 
 
 class EnsembleOptions(Options):
@@ -23,4 +23,4 @@ def members(setting: Setting) -> list[bnn.Network]:
     return [setting.network(bnn.PointPosterior, member=index) for index in range(setting.options.members)]
 
 
-METHOD = Method(members, EnsembleOptions)
+METHOD = Method(members, EnsembleOptions, unused=NOISE_HYPERPARAMETERS)

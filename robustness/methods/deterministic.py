@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robustness import bnn
-from robustness.methods.method import Method, Setting
+from robustness.methods.method import NOISE_HYPERPARAMETERS, Method, Setting
 
 
 def members(setting: Setting) -> list[bnn.Network]:
@@ -11,4 +11,4 @@ def members(setting: Setting) -> list[bnn.Network]:
     return [setting.network(bnn.PointPosterior)]
 
 
-METHOD = Method(members)
+METHOD = Method(members, unused=NOISE_HYPERPARAMETERS)

@@ -21,4 +21,4 @@ def members(setting: Setting) -> list[bnn.Network]:
     return [setting.network(bnn.PointPosterior, dropout_rate=rate)]
 
 
-METHOD = Method(members, DropoutOptions)
+METHOD = Method(members, DropoutOptions, unused=("initial_rho",))

@@ -104,3 +104,9 @@ class Method:
     kl_weight: Callable[[TrainingTerms, Any], float] = lambda training, _: training.kl_weight
     needs: tuple[str, ...] = ()
     """Hyperparameters that must be in the search space, or set as options of the arm."""
+    unused: tuple[str, ...] = ()
+    """Hyperparameters of other methods that change nothing here, whatever their values."""
+
+
+NOISE_HYPERPARAMETERS = ("initial_rho", "variational_samples")
+"""What networks with point weights do not use: they have no noise to start from or to draw."""

@@ -42,4 +42,4 @@ def schedule(training: TrainingTerms, options: Any) -> Schedule:
     return Schedule(min(epochs, training.epochs - 1), options.patience)
 
 
-METHOD = Method(members, TweakedOptions, schedule, variational_kl_weight)
+METHOD = Method(members, TweakedOptions, schedule, variational_kl_weight, unused=("initial_rho",))

@@ -94,20 +94,20 @@ def importances(
         return Importances({}, "no hyperparameter varies")
     ranks = np.asarray(rankdata(values), dtype=float)
     rng = np.random.default_rng(seed)
-    permutations = max(_draws(n, PERMUTATIONS), 40 * len(judged))
-    resamples = _resamples(n, _draws(n, RESAMPLES), rng)
+    permutations = max(draws_for(n, PERMUTATIONS), 40 * len(judged))
+    resamples = _resamples(n, draws_for(n, RESAMPLES), rng)
     one_block = np.zeros(n, dtype=np.int64)
     found = {}
     for name, level in judged.items():
-        design = _Design.of(level, blocks.get(name, one_block), ranks)
+        design = Design.of(level, blocks.get(name, one_block), ranks)
         null = design.without_effect(permutations, rng)
         found[name] = _importance(design, null, resamples, len(judged))
     return Importances(dict(sorted(found.items(), key=lambda item: (-item[1].explained, item[0]))))
 
 
 @dataclass(frozen=True)
-class _Design:
-    """One hyperparameter in the configurations, and their ranks y about zero."""
+class Design:
+    """One hyperparameter in the configurations, and their ranks, or another value, y about zero."""
 
     y: Floats
     """[n]"""
@@ -119,12 +119,12 @@ class _Design:
     """[cells, blocks]: 1 where a cell is in a block."""
 
     @staticmethod
-    def of(level: Integers, block: Integers, ranks: Floats) -> _Design:
+    def of(level: Integers, block: Integers, ranks: Floats) -> Design:
         has = level >= 0
         pairs, place = np.unique(np.stack([level[has], block[has]]), axis=1, return_inverse=True)
         cell = np.zeros((len(level), pairs.shape[1]))
         cell[np.flatnonzero(has), place.ravel()] = 1.0
-        return _Design(ranks - ranks.mean(), cell, *(_indicators(numbers) for numbers in pairs))
+        return Design(ranks - ranks.mean(), cell, *(_indicators(numbers) for numbers in pairs))
 
     def shares(self, weights: Floats) -> tuple[Floats, Floats]:
         """V and its mean under no effect, if configurations occur as often as the weights [draws, n] say: [draws]."""
@@ -143,22 +143,40 @@ class _Design:
         by_chance = _over((expected @ self.level) ** 2 + variance @ self.level, level).sum(-1) - middle
         return _over(between, variation), _over(by_chance, variation)
 
-    def without_effect(self, draws: int, rng: np.random.Generator) -> Floats:
-        """V for random permutations of the ranks within each block: [draws]."""
-        sums = np.zeros((draws, self.level.shape[1]))
+    @property
+    def sums(self) -> Floats:
+        """The sum of y at each level: [levels]."""
+        sums: Floats = self.y @ self.cell @ self.level
+        return sums
+
+    @property
+    def expected_sums(self) -> Floats:
+        """The mean of the sums over all permutations within blocks: [levels]."""
+        count = self.cell.sum(0)
+        means = _over((self.y @ self.cell) @ self.block, count @ self.block)
+        sums: Floats = (count * (self.block @ means)) @ self.level
+        return sums
+
+    def permuted_sums(self, draws: int, rng: np.random.Generator) -> Floats:
+        """The sums for random permutations of y within each block: [draws, levels]."""
+        sums: Floats = np.zeros((draws, self.level.shape[1]))
         for cells in self.block.T.astype(bool):
             members = self.cell[:, cells].any(axis=1)
             permuted = np.tile(self.y[members], (draws, 1))
             if cells.sum() > 1:
                 rng.permuted(permuted, axis=1, out=permuted)
             sums += permuted @ (self.cell[members] @ self.level)
-        count = self.cell.sum(0)
+        return sums
+
+    def without_effect(self, draws: int, rng: np.random.Generator) -> Floats:
+        """V for random permutations of the ranks within each block: [draws]."""
+        sums, count = self.permuted_sums(draws, rng), self.cell.sum(0)
         middle = (self.y @ self.cell).sum() ** 2 / count.sum()
         shares: Floats = ((sums**2 / (count @ self.level)).sum(-1) - middle) / (self.y**2).sum()
         return shares
 
 
-def _importance(design: _Design, null: Floats, resamples: Floats, together: int) -> Importance:
+def _importance(design: Design, null: Floats, resamples: Floats, together: int) -> Importance:
     share, by_chance = (float(value[0]) for value in design.shares(np.ones((1, len(design.y)))))
     # Sums in another order may differ in the last bits.
     p_value = (1 + int((null >= share - 1e-9).sum())) / (len(null) + 1)
@@ -186,7 +204,8 @@ def _importance(design: _Design, null: Floats, resamples: Floats, together: int)
     )
 
 
-def _draws(n: int, most: int) -> int:
+def draws_for(n: int, most: int) -> int:
+    """How many permutations or resamples of n configurations are drawn: fewer of many."""
     return min(most, max(LEAST_DRAWS, MOST_DRAWN // n))
 
 

@@ -6,7 +6,8 @@ and 95th percentiles of all arms' scores on it. An arm's tuned performance and i
     tuned = mean_t max_h x_ht,    sensitivity = tuned - max_h mean_t x_ht:
 
 what it gains from tuning for each task over one common configuration, which must have a score on every task.
-Intervals are percentiles of bootstrap samples in which both tasks and configurations are drawn with replacement.
+Intervals are percentiles of bootstrap samples in which both tasks and configurations are drawn with replacement. For
+the difference of two arms on the same configurations, both have the same draws.
 """
 
 from __future__ import annotations
@@ -51,20 +52,36 @@ def place_of(scores: NDArray[np.float64], samples: int = SAMPLES, seed: int = 0)
     if tuned is None:
         return Place(None, None, None, None)
     sensitivity = None if common is None else tuned - common
-    generator = np.random.default_rng(seed)
-    drawn: list[tuple[float, float]] = []
-    if common is not None and min(scores.shape) > 1:
-        for _ in range(samples):
-            rows = generator.integers(len(scores), size=len(scores))
-            columns = generator.integers(scores.shape[1], size=scores.shape[1])
-            first, second, _row = _tuned_and_common(scores[np.ix_(rows, columns)])
-            if first is not None and second is not None:
-                drawn.append((first, first - second))
-    if not drawn:
-        return Place(tuned, common, sensitivity, chosen)
-    ends = np.percentile(np.array(drawn), [2.5, 97.5], axis=0)
-    intervals = [(float(low), float(high)) for low, high in ends.T]
+    drawn = places_drawn(scores, samples, seed) if common is not None else np.empty((0, 2))
+    intervals = [interval_of(column) for column in drawn.T]
     return Place(tuned, common, sensitivity, chosen, *intervals)
+
+
+def places_drawn(scores: NDArray[np.float64], samples: int = SAMPLES, seed: int = 0) -> NDArray[np.float64]:
+    """Tuned performance and sensitivity in bootstrap samples, [samples, 2]; NaN in samples without a place.
+
+    Arms with scores of the same shape have the same draws.
+    """
+    drawn = np.full((samples, 2), np.nan)
+    if min(scores.shape) < 2:
+        return drawn
+    generator = np.random.default_rng(seed)
+    for sample in drawn:
+        rows = generator.integers(len(scores), size=len(scores))
+        columns = generator.integers(scores.shape[1], size=scores.shape[1])
+        tuned, common, _ = _tuned_and_common(scores[np.ix_(rows, columns)])
+        if tuned is not None and common is not None:
+            sample[:] = tuned, tuned - common
+    return drawn
+
+
+def interval_of(drawn: NDArray[np.float64]) -> tuple[float, float] | None:
+    """The 95 % percentile interval of draws [samples]; None without any."""
+    known = drawn[np.isfinite(drawn)]
+    if not known.size:
+        return None
+    low, high = np.percentile(known, [2.5, 97.5])
+    return float(low), float(high)
 
 
 def _tuned_and_common(scores: NDArray[np.float64]) -> tuple[float | None, float | None, int | None]:

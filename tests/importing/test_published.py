@@ -101,7 +101,7 @@ def test_sensitivity_and_tuned_performance_are_those_of_adkins_definitions(adkin
     high = file.groupby("env_name")["mean_return"].transform(lambda column: np.percentile(column, 95))
     file["normalised"] = (file["mean_return"] - low) / (high - low)
     setting = ["gae_lambda", "ent_coef", "actor_lr", "critic_lr"]
-    places = adkins.results["plane"]
+    places = adkins.results["plane"]["arms"]
     assert len(places) == 7
     for variant, own in file.groupby("alg_type"):
         by_setting = own.pivot_table(index=setting, columns="env_name", values="normalised")

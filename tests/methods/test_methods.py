@@ -21,6 +21,7 @@ from robustness.errors import MethodError
 from robustness.methods import METHODS, find_method, read_method_options
 from robustness.methods.method import Method, Setting
 from robustness.streams import Streams
+from robustness.trainables.classification.noise import StreamNoise
 from robustness.trainables.classification.options import TrainingOptions
 from robustness.trainables.models import blueprint
 
@@ -189,3 +190,28 @@ def test_a_missing_hyperparameter_is_named() -> None:
     setting = Setting((), {}, read_method_options("mfvi", {}), TrainingOptions(epochs=1), Streams(0, 0))
     with pytest.raises(MethodError, match=r"'initial_rho'.*search space"):
         find_method("mfvi").members(setting)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_draws_the_same_weights_whatever_the_hyperparameters_that_it_does_not_use(name: str) -> None:
+    def weights(**changed: float) -> list[torch.Tensor]:
+        setting = Setting(
+            blueprint({"name": "vgg_small", "base_channels": 4, "depth": "short"}, 3, 2),
+            {"initial_rho": -2.0, "variational_samples": 1, **changed},
+            read_method_options(name, {}),
+            TrainingOptions(epochs=9),
+            Streams(0, 0),
+        )
+        samples = int(setting.hyperparameters["variational_samples"])
+        draws = [
+            each.sample(samples, StreamNoise(setting.streams, (1, 0))) for each in find_method(name).members(setting)
+        ]
+        return [layer[-1] for draw in draws for layer in draw.weights]
+
+    unused = find_method(name).unused
+    for hyperparameter, value in {"initial_rho": -4.0, "variational_samples": 3}.items():
+        same = [torch.equal(a, b) for a, b in zip(weights(), weights(**{hyperparameter: value}), strict=True)]
+        if hyperparameter in unused:
+            assert all(same)
+        elif name != "mc_dropout":  # whose noise is in its units, not in its weights
+            assert not all(same)

@@ -51,6 +51,30 @@ def test_the_chance_of_the_better_best_score_does_not_depend_on_the_unit_of_a_ta
     assert chances(1000.0) == pytest.approx(chances(1.0))
 
 
+def test_each_task_has_its_own_chance_of_winning(tmp_path: Path) -> None:
+    """The arm that wins on one task may lose on the other, and over both they are alike."""
+    rows: list[dict[str, object]] = [
+        {"arm": arm, "task": task, "rate": place + 1, "value": place + 100.0 * ((arm == "b") == (task == "first"))}
+        for arm in "ab"
+        for task in ("first", "second")
+        for place in range(14)
+    ]
+    analysis = imported(tmp_path, rows, task="task")
+    found = best_of.results(analysis.study)
+    chances = {
+        each["task"]: {win["first"]: win["probability"] for win in each["comparisons"][0]["trials"]}[5]
+        for each in found["tasks"]
+    }
+    assert chances == pytest.approx({"first": 0.0, "second": 1.0})
+    assert found["comparisons"][0]["trials"][0]["probability"] == pytest.approx(0.5)
+    assert all(not entry["hours"] for each in found["tasks"] for entry in each["comparisons"])
+    (section,) = best_of.sections(analysis)
+    assert section.numbers is not None
+    assert {row[0] for row in section.numbers.rows} == {"first", "second", "all tasks together"}
+    assert "b against a: first 100.0 %, second 0.0 %, all tasks together 50.0" in section.reading.replace("\u00a0", " ")
+    assert any(note.startswith("On a task, each arm is tuned for that task.") for note in section.notes)
+
+
 def test_an_import_whose_difference_grows_after_the_best_epoch_says_so(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {
@@ -123,7 +147,11 @@ def test_few_pairs_say_what_they_cannot_show_and_where_trials_fail(few: Analysis
     assert section.numbers.rows[0][0] == named
     assert not any("group" in note for note in section.notes)
     at = list(section.numbers.columns)
-    assert at[3:6] == ["radial: learned nothing", "mfvi: learned nothing", "radial minus mfvi"]
+    assert at[3:6] == [
+        "radial: learned nothing",
+        "mfvi: learned nothing",
+        "radial minus mfvi, share that learned nothing",
+    ]
     trials = few.trials
     for name, value, size, radial, *_ in section.numbers.rows:
         chosen = (few.values(name).astype(str) == value) & (trials["arm"] == "radial")

@@ -74,7 +74,8 @@ def test_intervals_reach_a_tenth_of_the_configurations_wherever_they_are_shown(r
     assert section.numbers is not None
     with_interval = {trials for _, trials, cell in section.numbers.rows if "[" in cell}
     assert with_interval == {"1", "2"}, "a tenth of 20"
-    assert budget.INTERVALS_END in section.notes[-1]
+    assert section.notes[-1].endswith("Intervals stop at n = 2, a tenth of the configurations.")
+    assert section.reading.startswith("Expected best metric of 5 random trials: ")
 
 
 def test_two_epochs_are_no_learning_curve(runs: Analysis) -> None:
@@ -90,12 +91,14 @@ def test_explore_names_only_the_test_it_shows(runs: Analysis) -> None:
 
 def test_regret_is_explained(runs: Analysis) -> None:
     (section,) = spread.sections(runs)
-    assert any(note.startswith("Regret is ") and "has no interval" in note for note in section.notes)
+    assert any(note.startswith("In the table, regret is ") and "has no interval" in note for note in section.notes)
 
 
 def test_an_import_says_which_runs_its_seed_is_of_and_what_its_command_does(runs: Analysis) -> None:
     made = provenance(runs.frames)
-    assert dict(made.facts)["Seed"] == "0: one run for each configuration and arm"
+    runs_of = "one for each configuration and arm; the seed or replicate that the source names is 0 for all"
+    assert dict(made.facts)["Runs"] == runs_of
+    assert "Seed" not in dict(made.facts)
     assert made.commands_do == "This command writes this page again"
 
 

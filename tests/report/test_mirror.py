@@ -79,7 +79,7 @@ def mirrored(value: Any, path: tuple[str, ...] = ()) -> Any:
             return 1 - value
         if path[:2] == ("spread", "arms") and path[-1] in LEVELS:
             return 1 - value
-        hyperparameter = (path[:2] == ("sensitivity", "worst_value") or path[0] == "interactions") and (
+        hyperparameter = (path[:2] == ("sensitivity", "deciding_values") or path[0] == "interactions") and (
             path[-1] == "value"
         )
         if path[-1] in SCORES and not hyperparameter:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robustness.statistics.plane import normalised, place_of
+from robustness.statistics.plane import interval_of, normalised, place_of, places_drawn
 
 SCORES = np.array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.65], [np.nan, 2.0]])
 
@@ -45,3 +45,11 @@ def test_normalising_undoes_shifts_and_scales_of_a_task() -> None:
         np.testing.assert_allclose(normalised(moved)[arm], values)
     together = np.concatenate(list(normalised(scores).values()))
     np.testing.assert_allclose(np.percentile(together, [5, 95], axis=0), [[0] * 3, [1] * 3], atol=1e-12)
+
+
+def test_arms_of_the_same_shape_have_the_same_draws() -> None:
+    scores = np.random.default_rng(3).normal(size=(30, 4))
+    drawn, moved = places_drawn(scores, 50), places_drawn(scores + 1, 50)
+    np.testing.assert_allclose(moved - drawn, np.tile([1.0, 0.0], (50, 1)), atol=1e-12)
+    assert place_of(scores, 50).sensitivity_interval == interval_of(drawn[:, 1])
+    assert interval_of(places_drawn(scores[:1], 50)[:, 0]) is None

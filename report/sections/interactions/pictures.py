@@ -16,6 +16,7 @@ from report.drawing.style import INK, panel
 from report.records.estimates import Fraction
 from report.scales import is_logarithmic, log_names
 from report.sections.interactions.entries import Interaction, InteractionsResult, OtherSpace
+from report.sections.sensitivity.importance import permuted
 from report.words import (
     DASH,
     OUTCOME_WORDS,
@@ -101,7 +102,7 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
         pictures.append(
             Picture(
                 f"space-{place}",
-                "The difference in another space",
+                f"If more or fewer configurations had {_group(other)}",
                 f"{others[0]} minus {first}, in points, against the share of configurations with {_group(other)}, with "
                 "its 95 % interval.",
                 partial(_draw_space, entry["arms"], other),
@@ -110,11 +111,12 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
     several = len(others) > 1
     counts = [] if several else _counted_arms(entry)
     words = "" if entry["outcome"] is None else OUTCOME_WORDS[entry["outcome"]]
+    what = f"mean {analysis.metric_words}" if entry["outcome"] is None else f"share that {words}"
     columns = (
-        *(("Difference",) if several else ()),
+        *(("Arms",) if several else ()),
         *("Hyperparameter", "Value", "Configurations"),
         *(f"{text(arm, 40)}: {words}" for arm in counts),
-        "Estimate" if several else f"{others[0]} minus {first}",
+        f"Difference in the {what}" if several else f"{others[0]} minus {first}, {what}",
         "p of the interaction",
     )
     rows = [
@@ -128,7 +130,7 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
         _reading(analysis, entries),
         tuple(pictures),
         Numbers(columns, tuple(rows)),
-        tuple(_notes(analysis, entry)),
+        tuple(_notes(analysis, entries)),
     )
 
 
@@ -254,25 +256,26 @@ def _group(other: OtherSpace) -> str:
     return f"{text(other['hyperparameter'], 40)} {values}"
 
 
-def _notes(analysis: Analysis, entry: InteractionsResult) -> Iterator[str]:
+def _notes(analysis: Analysis, entries: list[InteractionsResult]) -> Iterator[str]:
+    entry = entries[0]
     if analysis.pairs.groupby("arm").size().max() > MOST_POINTS:
         yield f"An even sample of {MOST_POINTS:,} trials of each arm is drawn; lines go through the medians of all."
     if entry["why_not"] is None:
-        yield (
-            "The test of interaction permutes a hyperparameter's values among configurations that share the choices on "
-            "which it depends, and is corrected for the number of hyperparameters (Bonferroni)."
-        )
+        several = len(entry["hyperparameters"]) > 1
+        corrected = ", corrected for the number of hyperparameters (Bonferroni)" if several else ""
+        yield f"Whether the difference depends on a hyperparameter is tested {permuted(analysis)}{corrected}."
+    yield from _without_interval(entries)
     pairs = entry["pairs"]
     if pairs:
         shown = [each for each in pairs if each["p_adjusted"] < SIGNIFICANT] or pairs[:1]
         holm = " by Holm" if len(pairs) > 1 else ""
         together = "; ".join(
-            f"{text(' and '.join(each['hyperparameters']), 80)} explain {exact_percent(each['explained'])} of its "
-            f"variance beyond the sum of their effects (p = {p_number(each['p_adjusted'])}{holm})"
+            f"{text(' and '.join(each['hyperparameters']), 80)} explain {exact_percent(each['explained'])} of the "
+            f"variance of this difference beyond the sum of their effects (p = {p_number(each['p_adjusted'])}{holm})"
             for each in shown[:3]
         )
         yield (
-            f"Two hyperparameters together, {len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} tested: {together}"
+            f"For {_named(entry)}, {plural(len(pairs), 'pair')} of hyperparameters tested together: {together}"
             + ("." if shown[0]["p_adjusted"] < SIGNIFICANT else ", the most of all: not statistically significant.")
         )
     other = entry["other_space"]
@@ -286,6 +289,25 @@ def _notes(analysis: Analysis, entry: InteractionsResult) -> Iterator[str]:
             "Intervals at each level are confidence sequences, valid however often the evidence was looked at; in "
             "another space, those of both sides joined."
         )
+
+
+def _without_interval(entries: list[InteractionsResult]) -> Iterator[str]:
+    """The levels whose differences have no interval, with the reason."""
+    without: dict[str, list[str]] = {}
+    for entry in entries:
+        for name, each in entry["hyperparameters"].items():
+            for level in each["levels"]:
+                if level["difference"] is not None and level["low"] is None and level["interval"].startswith("none: "):
+                    where = f"{text(name, 40)} {text(level['value'], 40)}"
+                    without.setdefault(level["interval"].removeprefix("none: "), []).append(
+                        f"{_named(entry)} with {where}" if len(entries) > 1 else where
+                    )
+    for reason, levels in without.items():
+        yield f"No interval for {listed(levels)}: {reason}."
+
+
+def _named(entry: InteractionsResult) -> str:
+    return f"{text(entry['arms'][1], 40)} minus {text(entry['arms'][0], 40)}"
 
 
 def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
@@ -354,7 +376,7 @@ def _draw_space(arms: list[str], other: OtherSpace) -> Figure:
     low, high = ([100 * float(turned(each)[end] or 0.0) for each in known] for end in (1, 2))
     axes.fill_between([100 * e["share"] for e in known], low, high, color=line.get_color(), alpha=0.18, linewidth=0)
     axes.axvline(100 * other["drawn"], color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
-    axes.text(100 * other["drawn"], 1.0, " drawn", transform=axes.get_xaxis_transform(), va="top", fontsize=9.5)
+    axes.text(100 * other["drawn"], 1.0, " this study", transform=axes.get_xaxis_transform(), va="top", fontsize=9.5)
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_xlim(0, 100)
     axes.set_xlabel(f"% of configurations with {_group(other)}")

@@ -66,11 +66,23 @@ class ArmImportance(TypedDict):
     why_not: str | None
 
 
-class WorstValue(Fraction):
-    """The value that most often goes with learning nothing, and its fraction."""
+class DecidingValue(Fraction):
+    """A value at which significantly more or fewer of an arm's configurations have the primary outcome."""
 
     hyperparameter: str
     value: object
+    elsewhere: float
+    worse: bool
+    p_value: float
+    p_adjusted: float
+
+
+class DecidingValues(TypedDict):
+    """The values that are shown to matter to an arm, of so many tested, or why none could be tested."""
+
+    tested: int
+    values: list[DecidingValue]
+    why_not: str | None
 
 
 class NearWinner(TypedDict):
@@ -102,9 +114,9 @@ class Winner(TypedDict):
 
 
 class SensibleRange(OutcomeFractions):
-    """An arm's fractions without its worst value of each hyperparameter."""
+    """An arm's fractions without the values that are shown to be worse."""
 
-    removed: dict[str, object]
+    removed: dict[str, list[object]]
     configurations: int
 
 
@@ -114,6 +126,6 @@ class SensitivityResults(TypedDict):
     hyperparameters: dict[str, HyperparameterRates]
     two_way: list[TwoWay]
     importance: dict[str, ArmImportance]
-    worst_value: dict[str, WorstValue | None]
+    deciding_values: dict[str, DecidingValues]
     winners: dict[str, Winner | None]
-    sensible_range: dict[str, SensibleRange]
+    sensible_range: dict[str, SensibleRange | None]

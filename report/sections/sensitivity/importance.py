@@ -61,7 +61,7 @@ def importance_results(
                 }
                 for name, entry in found.of.items()
             },
-            "shares": {name: entry.raw / whole for name, entry in found.of.items()},
+            "shares": {name: entry.raw / whole if whole > 0 else 0.0 for name, entry in found.of.items()},
             "quantile": None,
             "why_not": found.why_not,
         }
@@ -74,13 +74,19 @@ def importance_of(levels: Mapping[str, Levels], space: Space | None, scores: pd.
     The blocks within which values are exchangeable are the combinations of levels of what they depend on in the space.
     """
     scores = scores.dropna()
-    codes = {name: each.of.reindex(scores.index).fillna(-1).to_numpy(dtype=np.int64) for name, each in levels.items()}
-    blocks = {}
-    for name in codes:
-        fixed = [] if space is None else sorted(space.depends_on(name) & set(codes))
-        if fixed:
-            blocks[name] = _combinations([codes[other] for other in fixed])
-    return importances(codes, blocks, scores.to_numpy(dtype=float))
+    codes = codes_of(levels, scores.index)
+    return importances(codes, blocks_of(codes, space), scores.to_numpy(dtype=float))
+
+
+def codes_of(levels: Mapping[str, Levels], configurations: pd.Index) -> dict[str, Codes]:
+    """The level of each configuration by hyperparameter; -1 is none."""
+    return {name: each.of.reindex(configurations).fillna(-1).to_numpy(dtype=np.int64) for name, each in levels.items()}
+
+
+def blocks_of(codes: Mapping[str, Codes], space: Space | None) -> dict[str, Codes]:
+    """The block of each configuration, by those hyperparameters whose values depend on others by design."""
+    depends = {name: [] if space is None else sorted(space.depends_on(name) & set(codes)) for name in codes}
+    return {name: _combinations([codes[other] for other in fixed]) for name, fixed in depends.items() if fixed}
 
 
 def _combinations(codes: list[Codes]) -> Codes:
@@ -123,7 +129,12 @@ def importance_sections(analysis: Analysis) -> Iterator[Section]:
     )
     numbers = Numbers(("Hyperparameter", *(text(arm, 40) for arm in arms)), rows) if rows else None
     yield Section(
-        "importance", "Which hyperparameters matter", _reading(arms, results), tuple(pictures), numbers, _notes(arms)
+        "importance",
+        "Which hyperparameters matter",
+        _reading(arms, results),
+        tuple(pictures),
+        numbers,
+        _notes(analysis, arms),
     )
 
 
@@ -138,17 +149,26 @@ def _reading(arms: Mapping[str, Importance], results: Mapping[str, ArmImportance
     return f"Hyperparameters that explain more of the differences in score than chance does: {'; '.join(clauses)}."
 
 
-def _notes(arms: Mapping[str, Importance]) -> tuple[str, ...]:
+def _notes(analysis: Analysis, arms: Mapping[str, Importance]) -> tuple[str, ...]:
     if not arms:
         return ()
+    several = max(len(own) for own in arms.values()) > 1
+    corrected = ", corrected for the number of hyperparameters of the arm (Bonferroni)" if several else ""
+    together = " The shares do not add up to 100 %, because hyperparameters also act together." if several else ""
     return (
         "Importance is the share of the variance of the scores' ranks that a hyperparameter explains by itself, "
-        "corrected for chance: without an effect it is zero on average, and may be negative. The shares do not add up "
-        "to 100 %, because hyperparameters also act together.",
-        f"Grey: {WITHIN} at the 5 % level, by permutation among configurations that share the choices on which the "
-        "hyperparameter depends, corrected for the number of hyperparameters of the arm (Bonferroni). This does not "
-        "show that there is no effect. Intervals are by bootstrap over configurations, 95 % each.",
+        f"corrected for chance: without an effect it is zero on average, and may be negative.{together}",
+        f"Grey: {WITHIN} at the 5 % level, {permuted(analysis)}{corrected}. This does not show that there is no "
+        "effect. Intervals are by bootstrap over configurations, 95 % each.",
     )
+
+
+def permuted(analysis: Analysis) -> str:
+    """Which configurations exchange their values in tests: those of a block, where values depend on others."""
+    space, varied = study_space(analysis.frames), set(analysis.frames.varied)
+    depends = space is not None and any(space.depends_on(name) & varied for name in varied)
+    among = " that share the choices on which the hyperparameter depends" if depends else ""
+    return f"by permutation among configurations{among}"
 
 
 def _maps(analysis: Analysis, arms: Mapping[str, Importance]) -> Iterator[Picture]:

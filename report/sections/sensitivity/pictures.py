@@ -11,9 +11,19 @@ import numpy as np
 from report.document import Numbers, Picture, Section
 from report.drawing.style import panel
 from report.records.estimates import Fraction, known
-from report.sections.sensitivity.entries import HyperparameterRates
-from report.sections.sensitivity.importance import importance_sections
-from report.words import DASH, OUTCOME_WORDS, number, share_cell, text
+from report.sections.sensitivity.entries import DecidingValue, HyperparameterRates
+from report.sections.sensitivity.importance import importance_sections, permuted
+from report.words import (
+    DASH,
+    OUTCOME_WORDS,
+    exact_percent,
+    listed,
+    number,
+    p_words,
+    share_cell,
+    short_units,
+    text,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +70,7 @@ def _rates(analysis: Analysis) -> Iterator[Section]:
         _reading(analysis),
         tuple(pictures),
         Numbers(columns, tuple(rows)),
-        _sensible(analysis),
+        tuple(_notes(analysis)),
     )
 
 
@@ -74,28 +84,67 @@ def _judged_rates(analysis: Analysis) -> dict[str, HyperparameterRates]:
 
 
 def _reading(analysis: Analysis) -> str:
-    worst = analysis.results["sensitivity"]["worst_value"]
-    values = [
-        f"{text(arm, 60)} with {text(entry['hyperparameter'], 60)} = {number(entry['value'])} ({share_cell(entry)})"
-        for arm, entry in worst.items()
-        if entry
-    ]
-    if not values:
-        return "No value that enough configurations have goes with learning nothing."
-    return f"The value that most often goes with learning nothing: {'; '.join(values)}."
+    """The values that are shown to matter to each arm, and the arms to which none is."""
+    found = analysis.results["sensitivity"]["deciding_values"]
+    did = "were good" if analysis.primary == "good" else OUTCOME_WORDS[analysis.primary]
+    named = [f"{text(arm, 60)} {_values(entry['values'])}" for arm, entry in found.items() if entry["values"]]
+    none = [_of_all(analysis, arm, did) for arm, entry in found.items() if not (entry["values"] or entry["why_not"])]
+    unknown = {entry["why_not"]: arm for arm, entry in found.items() if entry["why_not"]}
+    sentences = []
+    if named:
+        sentences.append(
+            f"Values with which significantly more or fewer configurations {did} than with the arm's other values: "
+            f"{'; '.join(named)}."
+        )
+    if none:
+        sentences.append(f"No value is shown to matter for {listed(none)}.")
+    sentences += [f"Whether a value matters is not tested: {reason}." for reason in unknown]
+    return " ".join(sentences)
 
 
-def _sensible(analysis: Analysis) -> tuple[str, ...]:
-    notes = []
-    for arm, entry in analysis.results["sensitivity"]["sensible_range"].items():
-        if entry["configurations"] and entry["removed"]:
-            removed = ", ".join(f"{text(name, 40)} = {number(value)}" for name, value in entry["removed"].items())
-            notes.append(
-                f"Within its own sensible range (without {removed}) {text(arm, 60)} learned nothing in "
-                f"{share_cell(entry['learned_nothing'])} and was good in {share_cell(entry['good'])}; the range is "
-                "chosen by the same trials, so this is optimistically biased."
+def _values(values: list[DecidingValue]) -> str:
+    """`more with initial_rho = 0 (100.0 % (25 of 25), elsewhere 24.6 %), fewer with initial_rho = -6 (...)`."""
+    more = [each for each in values if known(each["fraction"]) > each["elsewhere"]]
+    fewer = [each for each in values if each not in more]
+    return ", ".join(
+        f"{word} with {listed([_value(each) for each in group])}"
+        for word, group in (("more", more), ("fewer", fewer))
+        if group
+    )
+
+
+def _value(entry: DecidingValue) -> str:
+    share = f"{exact_percent(known(entry['fraction']))} ({short_units(entry)})"
+    where = f"{text(entry['hyperparameter'], 60)} = {number(entry['value'])}"
+    return f"{where} ({share}, elsewhere {exact_percent(entry['elsewhere'])}, {p_words(entry['p_adjusted'])})"
+
+
+def _of_all(analysis: Analysis, arm: str, did: str) -> str:
+    """`radial (1 of 86 learned nothing)`."""
+    return f"{text(arm, 60)} ({short_units(analysis.results['arms'][arm][analysis.primary])} {did})"
+
+
+def _notes(analysis: Analysis) -> Iterator[str]:
+    """How values were tested, and each arm's fractions without those that are worse."""
+    found = analysis.results["sensitivity"]
+    tested = max((entry["tested"] for entry in found["deciding_values"].values()), default=0)
+    if tested:
+        yield (
+            f"Each value is tested against the arm's other values of that hyperparameter, {permuted(analysis)}, with "
+            f"Holm's correction over all values of an arm ({tested})."
+        )
+    for arm, entry in found["sensible_range"].items():
+        if entry is not None:
+            removed = listed([_removed(name, values) for name, values in entry["removed"].items()])
+            yield (
+                f"Without {removed}, {text(arm, 60)} learned nothing in {share_cell(entry['learned_nothing'])} and was "
+                f"good in {share_cell(entry['good'])}; the values are chosen from the same trials, so this is "
+                "optimistically biased."
             )
-    return tuple(notes)
+
+
+def _removed(name: str, values: list[object]) -> str:
+    return f"{text(name, 40)} = {listed([number(value) for value in values])}"
 
 
 def _draw(analysis: Analysis, name: str, levels: HyperparameterRates) -> Figure:

@@ -12,23 +12,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from report.comparison import fraction_entry, has_outcome, normalised
+from report.comparison import has_outcome, normalised
 from report.frames import StudyFrames, own_column
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
-from report.records.estimates import Fraction, known
 from report.sections.hyperparameters import values_of
+from report.sections.sensitivity.deciding import deciding_values, rate_of, sensible_range
 from report.sections.sensitivity.entries import (
     HyperparameterRates,
     LevelRates,
     MiddleScore,
     ReferenceWinner,
-    SensibleRange,
     SensitivityResults,
     TwoWay,
     TwoWayTables,
     Winner,
-    WorstValue,
 )
 from report.sections.sensitivity.importance import importance_results
 from report.sections.sensitivity.levels import Levels, levels, plain
@@ -36,8 +34,6 @@ from robustness.goal import Goal
 
 NEAR = 0.02
 """A configuration is near the winner if its score is at most this much worse."""
-LEAST_CONFIGURATIONS = 3
-"""A level with fewer configurations is not called the worst."""
 
 
 def results(study: JudgedStudy) -> SensitivityResults:
@@ -59,13 +55,14 @@ def results(study: JudgedStudy) -> SensitivityResults:
         }
         for name, each in of.items()
     }
+    deciding = {arm: deciding_values(frame, of, arm, study) for arm, frame in trials.items()}
     return {
         "hyperparameters": rates,
         "two_way": _two_way(trials, of, frames),
         "importance": importance_results(_for_importance(study, units), of, study),
-        "worst_value": {arm: _worst(rates, arm) for arm in units},
+        "deciding_values": deciding,
         "winners": {arm: _winner(frame, frames, arm) for arm, frame in units.items()},
-        "sensible_range": {arm: _sensible(frame, of, rates, arm, frames.goal) for arm, frame in trials.items()},
+        "sensible_range": {arm: sensible_range(frame, of, deciding[arm]) for arm, frame in trials.items()},
     }
 
 
@@ -84,16 +81,10 @@ def arm_trials(judged: pd.DataFrame, arm: str, summary: str, judged_by_outcome: 
 def _rates(trials: pd.DataFrame, units: pd.DataFrame, levels: Levels, goal: Goal) -> LevelRates:
     members = [levels.of.index[(levels.of == n).fillna(False).astype(bool)] for n in range(len(levels.labels))]
     return {
-        "learned_nothing": [_rate(trials.loc[trials.index.isin(at), "learned_nothing"]) for at in members],
-        "good": [_rate(trials.loc[trials.index.isin(at), "good"]) for at in members],
+        "learned_nothing": [rate_of(trials.loc[trials.index.isin(at), "learned_nothing"]) for at in members],
+        "good": [rate_of(trials.loc[trials.index.isin(at), "good"]) for at in members],
         "score": [_middle(units.loc[units.index.isin(at), "score"], goal) for at in members],
     }
-
-
-def _rate(values: pd.Series[Any]) -> Fraction:
-    """An outcome's fraction among trials, indexed by their configurations; NaN is no outcome."""
-    values = values.dropna()
-    return fraction_entry(values.reset_index(drop=True), values.index.to_series().reset_index(drop=True))
 
 
 def _middle(scores: pd.Series[Any], goal: Goal) -> MiddleScore:
@@ -133,18 +124,6 @@ def _two_way(trials: Mapping[str, pd.DataFrame], of: Mapping[str, Levels], frame
         if any(np.any(tables["of"]) for tables in arms.values()):
             tables_of_pairs.append({"hyperparameters": [first, second], "values": [a.labels, b.labels], "arms": arms})
     return tables_of_pairs
-
-
-def _worst(rates: Mapping[str, HyperparameterRates], arm: str) -> WorstValue | None:
-    """The value that most often goes with learning nothing; of equals the one with the most configurations."""
-    candidates: list[WorstValue] = [
-        {"hyperparameter": name, "value": value, **entry}
-        for name, rate in rates.items()
-        if arm in rate["arms"]
-        for value, entry in zip(rate["values"], rate["arms"][arm]["learned_nothing"], strict=True)
-        if entry["configurations"] >= LEAST_CONFIGURATIONS and known(entry["fraction"]) > 0
-    ]
-    return max(candidates, key=lambda entry: (known(entry["fraction"]), entry["configurations"]), default=None)
 
 
 def _winner(units: pd.DataFrame, frames: StudyFrames, arm: str) -> Winner | None:
@@ -188,39 +167,3 @@ def _same(drawn: pd.DataFrame, reference: Mapping[str, object]) -> list[Any]:
     for name in set(reference) & set(drawn.columns):
         same &= (drawn[name] == reference[name]).fillna(False).astype(bool)
     return drawn.index[same].tolist()
-
-
-def _sensible(
-    trials: pd.DataFrame, of: Mapping[str, Levels], rates: Mapping[str, HyperparameterRates], arm: str, goal: Goal
-) -> SensibleRange:
-    """The arm's fractions without its worst value of each hyperparameter.
-
-    The worst has the largest fraction that learned nothing; of equals, with the worst median score. It is
-    chosen by the same trials that are then counted, so the fractions are optimistically biased.
-    """
-    removed: dict[str, object] = {}
-    kept = np.ones(len(trials), dtype=bool)
-    for name, own in of.items():
-        if arm not in rates[name]["arms"]:
-            continue
-        entries = rates[name]["arms"][arm]
-        used = [n for n in range(len(own.labels)) if entries["learned_nothing"][n]["of"]]
-        if len(used) < 2:
-            continue
-        worst = min(
-            used,
-            key=lambda n: (
-                -known(entries["learned_nothing"][n]["fraction"]),
-                goal.oriented(known(entries["score"][n]["median"])),
-            ),
-        )
-        removed[name] = own.labels[worst]
-        at_worst = own.of.index[(own.of == worst).fillna(False).astype(bool)]
-        kept &= ~trials.index.isin(at_worst)
-    left = trials[kept]
-    return {
-        "removed": removed,
-        "configurations": left.index.nunique(),
-        "learned_nothing": _rate(left["learned_nothing"]),
-        "good": _rate(left["good"]),
-    }

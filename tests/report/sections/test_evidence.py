@@ -143,7 +143,12 @@ def test_budgets_beyond_a_tenth_have_no_interval(analysis: Analysis) -> None:
         assert (win["low"] is None) == (win["first"] > 86 / 10)
         assert 0 <= win["probability"] <= 1
     (section,) = best_of.sections(analysis)
-    assert "end at a tenth of them" in section.notes[0]
+    assert "Intervals stop at n = 8, a tenth of the configurations. Beyond it, lines are dotted." in section.notes[0]
+    assert section.numbers is not None
+    assert [row[1] for row in section.numbers.rows[:7]] == ["1", "2", "3", "5", "10", "20", "50"]
+    assert section.reading.startswith(
+        "Chance of winning, that the best of 5 random trials of the arm named first beats"
+    )
     assert all(math.isfinite(win["hours"] or math.nan) for win in entry["hours"])
 
 

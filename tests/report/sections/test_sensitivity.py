@@ -59,9 +59,37 @@ def test_two_way_tables_count_every_cell(found: tuple[pd.DataFrame, dict[str, An
     assert nothing[:, :3].sum() == 0
 
 
-def test_the_value_that_goes_with_learning_nothing_is_named(found: tuple[pd.DataFrame, dict[str, Any]]) -> None:
-    worst = found[1]["worst_value"]["mfvi"]
-    assert (worst["hyperparameter"], worst["value"], worst["fraction"]) == ("initial_rho", 0, 1.0)
+def test_only_values_with_evidence_are_named_and_left_out(found: tuple[pd.DataFrame, dict[str, Any]]) -> None:
+    drawn, result = found
+    deciding = result["deciding_values"]["mfvi"]
+    values = {(entry["hyperparameter"], entry["value"]): entry for entry in deciding["values"]}
+    assert {name for name, _ in values} == {"initial_rho"}
+    worst = values["initial_rho", 0]
+    assert (worst["fraction"], worst["elsewhere"], worst["worse"]) == (1.0, 0.0, True)
+    assert all(entry["worse"] is (key == ("initial_rho", 0)) for key, entry in values.items())
+    sensible = result["sensible_range"]["mfvi"]
+    assert sensible["removed"] == {"initial_rho": [0]}
+    assert sensible["configurations"] == int((drawn["initial_rho"] != 0).sum())
+    assert sensible["learned_nothing"]["fraction"] == 0.0
+
+
+def test_no_value_is_named_for_a_single_failure_or_for_what_an_arm_does_not_use(store: Store) -> None:
+    def made(trial: Trial, epochs: int) -> Made:
+        fails = trial.configuration == 3 or (trial.arm == "mfvi" and trial.hyperparameters["initial_rho"] == 0)
+        return Made(scores=[0.5 if fails else 0.9] * epochs)
+
+    analysis = analyse(fill(store, made_study(arms=("mfvi", "deterministic"), configurations=60), made))
+    result = analysis.results["sensitivity"]
+    unused = {"initial_rho", "variational_samples"}
+    assert result["deciding_values"]["deterministic"]["values"] == []
+    assert result["sensible_range"]["deterministic"] is None
+    assert result["deciding_values"]["mfvi"]["tested"] > result["deciding_values"]["deterministic"]["tested"] > 0
+    assert not unused & set(present(result["winners"]["deterministic"])["hyperparameters"])
+    assert unused <= set(present(result["winners"]["mfvi"])["hyperparameters"])
+    page = render(analysis)
+    assert "No value is shown to matter for deterministic (1 of 60 learned nothing)." in page
+    assert "Values with which significantly more or fewer configurations learned nothing" in page
+    assert "Without initial_rho = 0, mfvi learned nothing in" in page
 
 
 def test_the_winner_comes_with_how_many_are_near_it(found: tuple[pd.DataFrame, dict[str, Any]]) -> None:
@@ -73,19 +101,6 @@ def test_the_winner_comes_with_how_many_are_near_it(found: tuple[pd.DataFrame, d
     assert winner["hyperparameters"]["batch_size"] == drawn.loc[best, "batch_size"]
     assert winner["near"]["count"] == sum(score >= scores[best] - NEAR for score in scores.values())
     assert winner["reference"] is None
-
-
-def test_without_its_worst_values_an_arm_is_judged_in_its_sensible_range(
-    found: tuple[pd.DataFrame, dict[str, Any]],
-) -> None:
-    drawn, result = found
-    sensible = result["sensible_range"]["mfvi"]
-    assert sensible["removed"]["initial_rho"] == 0
-    kept = pd.Series(True, index=drawn.index)
-    for name, value in sensible["removed"].items():
-        kept &= drawn[name] != value
-    assert sensible["configurations"] == int(kept.sum())
-    assert sensible["learned_nothing"]["fraction"] == 0.0
 
 
 def test_importance_finds_what_decides_and_nothing_else(store: Store) -> None:
