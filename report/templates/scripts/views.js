@@ -109,7 +109,7 @@ function axisView(study, box, act) {
   const plot = makePlot(figure, "Score along a hyperparameter", act);
   const note = make("p", { class: "key" });
   const arms = make("ul", { class: "key" }, ...study.arms.map((name, arm) => make("li", {}, swatch(arm), named(name))));
-  figure.append(arms, make("p", { class: "key" }, `Each point is ${unitNoun(study)} and one arm.`), note);
+  figure.append(arms, make("p", { class: "key" }, `Each point is ${unitNoun(study)}, with one arm.`), note);
   box.append(figure);
   let relevel = null;
   return {
