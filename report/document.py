@@ -65,6 +65,13 @@ class Section:
     notes: tuple[str, ...] = ()
     """How to read the pictures, and what they leave out."""
     galleries: tuple[Gallery, ...] = ()
+    short: str = ""
+    """The title in the contents, if that is another."""
+
+
+def drawn_of(most: int, every: int, what: str, where: str = "the table") -> tuple[str, ...]:
+    """`6 of 10 pairs are drawn; the table has all.`, where a section draws no more than the first."""
+    return (f"{most} of {every} {what} are drawn; {where} has all.",) if most < every else ()
 
 
 def plain(value: Any) -> Any:

@@ -43,9 +43,10 @@ class JudgedStudy:
         """The study with some of its judged trials alone, as the page's script recomputes it for a reader.
 
         Nothing is judged again: what counts, is paired or stands in for a missing score is as in the whole study, and
-        so are the thresholds of profiles.
+        so are the thresholds of profiles and the standard deviation of a task.
         """
-        return replace(self, trials=self.trials.loc[kept], whole=self)
+        sample = replace(self.sample, whole=self.planned)
+        return replace(self, trials=self.trials.loc[kept], sample=sample, whole=self)
 
     @cached_property
     def planned(self) -> pd.DataFrame:

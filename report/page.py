@@ -35,6 +35,7 @@ from robustness.store import StudyStore
 
 _BLOCK = re.compile(r":root \{([^}]*)\}")
 """The declarations of `theme.css`: those of the light theme, then those of the dark one."""
+_BREAKS = re.compile(r"(?<=_)(?=[^\W_])|(?<=[a-z0-9])(?=[A-Z])")
 MOST_TITLES = 4
 """How many of its sections the heading of a part names."""
 
@@ -156,7 +157,7 @@ def draw_parts(analysis: Analysis) -> list[DrawnPart]:
     drawn: list[DrawnPart] = []
     for part, sections in sections_by_part(analysis).items():
         first, last = part is Part.HOW_SURE, part is Part.DETAILS
-        contents = [(section.name, section.title) for section in sections]
+        contents = [(section.name, section.short or section.title) for section in sections]
         if first:
             contents.insert(0, ("full-verdict", "The verdict in full"))
         if last:
@@ -227,6 +228,14 @@ def _notebook_theme() -> str:
 
 def _environment() -> jinja2.Environment:
     loader = jinja2.FileSystemLoader(TEMPLATES)
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["breakable"] = breakable
+    return environment
+
+
+def breakable(words: str) -> Markup:
+    """The words, whose names break after an underscore or between words in capitals where a line is too short."""
+    parts = _BREAKS.split(words)
+    return Markup("<wbr>").join(parts)

@@ -45,10 +45,14 @@ def metric_words(metric: str) -> str:
 
 
 def number(value: object) -> str:
-    """The value of a hyperparameter in a few characters."""
+    """The value of a hyperparameter in a few characters: `0.001`, `1e-4`; the page's script writes it the same."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return text(value, 14)
-    return f"{value:.4g}".replace("e-0", "e-")
+    written = f"{value:.4g}"
+    if "e" not in written and not 0 < abs(value) < 1e-3:
+        return written
+    digits, power = f"{value:.3e}".split("e")
+    return f"{float(digits):g}e{int(power)}"
 
 
 def named_values(values: Mapping[str, object]) -> str:

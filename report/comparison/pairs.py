@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -31,6 +31,8 @@ class Sample:
     """How many tasks there are, which are the strata of a comparison."""
     paired: bool = True
     """Whether arms share their configurations; else they are independent samples."""
+    whole: pd.DataFrame | None = field(default=None, compare=False)
+    """The judged trials of the whole study, if these are a restriction of it: the unit of scores stays theirs."""
 
     @staticmethod
     def of(frames: StudyFrames) -> Sample:
@@ -87,10 +89,13 @@ def has_outcome(judged: pd.DataFrame, outcome: str, summary: str) -> pd.Series[A
     return (judged[f"outcome_{summary}"] == outcome).fillna(False).astype("float64")
 
 
-def normalised(judged: pd.DataFrame, values: pd.Series[Any]) -> pd.Series[Any]:
-    """Scores in standard deviations of all trials on their task that count, so that tasks can be averaged."""
+def normalised(judged: pd.DataFrame, values: pd.Series[Any], whole: pd.DataFrame | None = None) -> pd.Series[Any]:
+    """Scores in standard deviations of all trials on their task that count, so that tasks can be averaged.
+
+    Of a restriction, mean and standard deviation are those of the column of the same name in the `whole` study.
+    """
+    every, known = (judged, values) if whole is None else (whole, whole[values.name])
+    on_task = known.where(every["counted"]).astype("float64").groupby(every["replicate"] // TASK_BLOCK)
     tasks = judged["replicate"] // TASK_BLOCK
-    counted = values.where(judged["counted"]).astype("float64")
-    centre = counted.groupby(tasks).transform("mean")
-    scale = counted.groupby(tasks).transform("std", ddof=1)
+    centre, scale = tasks.map(on_task.mean()), tasks.map(on_task.std(ddof=1))
     return (values - centre) / scale.where(scale > 0, 1.0)

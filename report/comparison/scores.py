@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from report.comparison.intervals import estimate
 from report.comparison.pairs import Sample, by_configuration, normalised, side_by_side
-from report.frames import StudyFrames
+from report.frames import TASK_BLOCK, StudyFrames
 from report.judging import own_scores
 from report.records.comparisons import ScoreComparison
 from report.records.estimates import (
@@ -75,9 +75,15 @@ def score_comparison(
 
 
 def _comparable(judged: pd.DataFrame, summary: Summary, sample: Sample) -> pd.Series[Any]:
-    """The scores of trials, in standard deviations where there are several tasks."""
+    """The scores of trials, in standard deviations of their task where there are several.
+
+    A restriction to a single task has the metric's own unit.
+    """
     values = judged[f"score_{summary}"]
-    return values if sample.tasks == 1 else normalised(judged, values)
+    places = set(judged.loc[judged["counted"], "replicate"] // TASK_BLOCK)
+    if sample.tasks == 1 or (sample.whole is not None and len(places) == 1):
+        return values
+    return normalised(judged, values, sample.whole)
 
 
 def independent_scores(

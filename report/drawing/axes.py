@@ -16,9 +16,12 @@ from report.words import number, text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 
+SHORT_NAME = 18
+"""Longer names of arms are written smaller."""
 SINGLE = "Hollow points are single observations, without an interval."
 
 
@@ -41,6 +44,7 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> list
 
 def label_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], arms: Arms) -> None:
     """Write each arm's name at the end of its line, in the margin on the right, none over another."""
+    size = 10.5 if max(map(len, ends), default=0) <= SHORT_NAME else 8.5
     axes.autoscale_view()  # which would happen only when drawn, after the heights below were computed
     names = list(ends)
     scale = axes.transData
@@ -54,7 +58,8 @@ def label_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], arms: Arms) 
             linewidth=1.4,
             clip_on=False,
         )
-        axes.text(1.06, place, text(name, 18), transform=axes.transAxes, va="center", ha="left", fontweight="bold")
+        words: dict[str, Any] = {"va": "center", "ha": "left", "fontweight": "bold", "fontsize": size}
+        axes.text(1.06, place, text(name, 30), transform=axes.transAxes, **words)
 
 
 def plain_numbers(axis: Axis) -> None:
@@ -94,6 +99,16 @@ def draw_lines(axes: Axes, paths: Sequence[NDArray[np.float64]], colour: str, al
     from matplotlib.collections import LineCollection  # not needed before something is drawn
 
     axes.add_collection(LineCollection(paths, colors=colour, alpha=alpha, linewidths=1.0))
+
+
+def legend_above(figure: Figure, most: int = 3, **look: Any) -> None:
+    """Put the legend above the axes, where no data lie under it, in as many columns as whole names fit into."""
+    for columns in range(most, 0, -1):
+        style = {"handlelength": 1.4, "columnspacing": 1.2} | look
+        legend = figure.legend(loc="upper left", ncols=columns, fontsize=9.5, **style)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def legend_line(label: str, colour: str, **style: Any) -> Line2D:

@@ -46,5 +46,5 @@ def draw_comparisons(compared: Comparisons) -> Figure:
 
 def _label(line: Line) -> str:
     if line.task is not None:
-        return text(line.task, 22)
-    return "\nvs ".join(text(arm, 18) for arm in line.arms)
+        return text(line.task, 30)
+    return "\nvs ".join(text(arm, 30) for arm in line.arms)

@@ -57,7 +57,7 @@ class TightMargins(LayoutEngine):
         width, height = figure.bbox.width, figure.bbox.height
         renderer = RendererAgg(width, height, figure.dpi)  # type: ignore[no-untyped-call]
         pad = PAD * figure.dpi / 72
-        legend = max((each.get_window_extent(renderer).height for each in figure.legends), default=0.0)
+        legend = max((height - each.get_window_extent(renderer).y0 for each in figure.legends), default=0.0)
         for axes in figure.axes:
             axes.set_position((0.15, 0.15, 0.7, 0.7))
             separate_labels(axes, renderer)

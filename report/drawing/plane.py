@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from report.drawing.axes import legend_above
 from report.drawing.style import INK, Arms, panel
 from report.words import text
 
@@ -38,9 +39,9 @@ def draw_plane(points: Sequence[Point], arms: Arms) -> Figure:
             markersize=8,
             markeredgecolor=INK,
             linestyle="none",
-            label=text(point.arm, 24),
+            label=text(point.arm, 40),
         )
     axes.set_xlabel("sensitivity: gain of tuning for each task")
     axes.set_ylabel("tuned performance, normalised")
-    axes.legend(fontsize=8.5, loc="best")
+    legend_above(figure, handletextpad=0.3)
     return figure

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from report.frames import StudyFrames
+
 MOST_BYTES = 200_000
 """Together; many trials have fewer bins each."""
 MOST_BINS, FEWEST_BINS = 60, 16
@@ -55,6 +57,14 @@ def thinned(epochs: pd.Series, values: NDArray[np.float64], owners: NDArray[np.i
     scaled = (mean[filled] - low) / (high - low)
     steps[filled] = np.clip(np.rint(scaled * (MISSING - 1)), 0, MISSING - 1).astype(np.uint8)
     return ThinnedCurves(steps.reshape(trials, -1), [float(f"{x:.6g}") for x in middles], low, high)
+
+
+def ends_only(frames: StudyFrames) -> bool:
+    """Whether an import has no more of any run than its best epoch and its last, which are not neighbours in some."""
+    if frames.document.get("trainable") != "imported" or frames.trained_epochs.empty:
+        return False
+    found = frames.trained_epochs.groupby(["configuration", "arm", "replicate"])["epoch"]
+    return bool(found.size().max() <= 2 and (found.max() - found.min()).max() > 1)
 
 
 def shown_range(values: NDArray[np.float64]) -> tuple[float, float]:

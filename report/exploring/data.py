@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from report.exploring.axes import AxisEntry, axes
-from report.exploring.curves import thinned
+from report.exploring.curves import ends_only, thinned
 from report.exploring.packing import Packed, pack
 from report.frames import TASK_BLOCK
 from report.judging import own_scores, worst_scores
@@ -37,6 +37,8 @@ class CurveEntry(TypedDict):
     epochs: list[float]
     low: float
     high: float
+    ends_only: bool
+    """Whether only the best and the last epoch of each trial are known, so that no line may join them."""
     packed: Packed
 
 
@@ -174,6 +176,7 @@ def _curves(analysis: Analysis, cell: _Cells) -> CurveEntry:
         "epochs": curves.epochs,
         "low": curves.low,
         "high": curves.high,
+        "ends_only": ends_only(analysis.frames),
         # Differences from one bin to the next, modulo 256, take a third less space.
         "packed": pack({"steps": np.diff(curves.steps, axis=1, prepend=np.uint8(0)).T}),
     }

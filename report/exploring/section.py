@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypedDict
 
-from report.judging import distinct_thresholds, own_scores
+from report.judging import distinct_thresholds, own_scores, worst_scores
 from report.records.estimates import Fraction, JudgedOutcome
 from report.words import share_cell, text
 from robustness.errors import plural
@@ -65,13 +65,14 @@ def explore_section(analysis: Analysis) -> ExploreSection:
     """The section of a study that `explore_data` has data of."""
     frames, intervals = analysis.frames, analysis.study.sample.watch is None
     controls, low, high = _sliders(analysis)
-    trials = plural(int(analysis.trials["counted"].sum()), "trial")
-    configurations = plural(int(analysis.trials["configuration"].nunique()), "configuration")
     ask = "Restrict the space or move a threshold" if controls else "Restrict the space"
     several = len(frames.compared) > 1
-    tests = ["p", *([frames.corrected] if several else [])] if intervals else []
+    holm = f"p by Holm, over {len(frames.compared)} comparisons"
+    tests = ["p", *([holm] if several else [])] if intervals else []
+    # Of two arms, the table has both outcomes and the score; of more, what the menu above it says.
+    what = ["Difference in"] if frames.has_thresholds and not several else []
     return {
-        "reading": f"{trials} with a result, of {configurations}. {ask}, and the numbers below are computed again.",
+        "reading": f"{_counted(analysis)}. {ask}, and the numbers below are computed again.",
         "epoch": analysis.epoch,
         "intervals": intervals,
         "low": f"{low:.2f}",
@@ -80,9 +81,24 @@ def explore_section(analysis: Analysis) -> ExploreSection:
         "cells": _cells(analysis),
         "rows": _rows(analysis) if frames.has_thresholds else [],
         "compared": bool(frames.compared),
-        "heads": ["Arms", "Difference in", "Estimate", *tests],
+        "heads": ["Arms", *what, "Estimate", *tests],
         "note": _note(analysis) if intervals else WATCHED,
     }
+
+
+def _counted(analysis: Analysis) -> str:
+    """`430 trials of 86 configurations count here, 11 of which diverged`."""
+    counted, tasks = analysis.trials[analysis.trials["counted"]], analysis.frames.tasks
+    configurations = plural(int(analysis.trials["configuration"].nunique()), "configuration")
+    on = f" on {plural(len(tasks), 'task')}" if len(tasks) > 1 else ""
+    count = "counts" if len(counted) == 1 else "count"
+    diverged = int((counted["status"] == "diverged").sum())
+    ended = f", {diverged} of which diverged" if diverged else ""
+    missing = int(own_scores(counted, analysis.epoch).isna().sum())
+    if missing:
+        others = "a score that stands in" if len(tasks) > 1 else f"{worst_scores(analysis.frames)[0]:.4g} stands in"
+        ended += f" (in plots and means, {others} for the {missing} without a score)"
+    return f"{plural(len(counted), 'trial')} of {configurations}{on} {count} here{ended}"
 
 
 def _sliders(analysis: Analysis) -> tuple[list[ThresholdSlider], float, float]:

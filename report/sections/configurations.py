@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from report.frames import TASK_BLOCK
+from report.judging import own_scores
 from report.sections.search.trial_table import search_caption, search_rows
-from report.words import DASH, OUTCOME_WORDS, minus, number, score, spaced, text
+from report.words import DASH, OUTCOME_WORDS, brief, minus, number, score, spaced, text
 from robustness.errors import plural
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20_000
 """More would make the page heavy; the CSV has them all."""
+MOST_DECIMALS = 8
 NONE = "none"
 """Of a hyperparameter that a configuration does not have; the page's script has the same word."""
 LISTED = 200
@@ -33,6 +36,18 @@ class ConfigurationTable:
     rows: tuple[tuple[str, ...], ...]
     caption: str
     reading: str
+    varied: tuple[str, ...] = ()
+    """The columns of hyperparameters by which the page's script sorts the rows at first."""
+
+    @property
+    def example(self) -> str | None:
+        """A hyperparameter and its value in the first row, as the filter of the page takes them: `optimizer=sgd`."""
+        for name in self.varied:
+            for row in self.rows[:1]:
+                found = f"{name}={row[self.columns.index(name)]}"
+                if NONE not in found and not re.search(r"\s", found):
+                    return found
+        return None
 
     @property
     def listed(self) -> tuple[tuple[str, ...], ...]:
@@ -41,7 +56,7 @@ class ConfigurationTable:
 
 
 def configuration_table(analysis: Analysis) -> ConfigurationTable:
-    """One row for each configuration and replicate: each arm's score and outcome, then its hyperparameters.
+    """One row for each configuration and replicate: its hyperparameters, then each arm's score and outcome.
 
     A search, in which each arm has its own configurations, has one row for each trial.
     """
@@ -55,10 +70,11 @@ def configuration_table(analysis: Analysis) -> ConfigurationTable:
     keys = ["configuration", "replicate"]
     index = trials[keys].drop_duplicates().sort_values(keys)
     shown = index.head(MOST_ROWS)
-    kept = trials.merge(shown, on=keys)
+    threshold = trials[f"threshold_{analysis.epoch}"] if analysis.frames.has_thresholds else np.nan
+    kept = trials.assign(own=own_scores(trials, analysis.epoch), threshold=threshold).merge(shown, on=keys)
     by_key: dict[Any, Any] = {
         (row.configuration, row.replicate, row.arm): row
-        for row in kept[[*keys, "arm", "status", "score", "outcome"]].itertuples(index=False)
+        for row in kept[[*keys, "arm", "status", "own", "outcome", "threshold"]].itertuples(index=False)
     }
     names = analysis.arms.names
     drawn = _drawn(analysis, shown["configuration"].unique().tolist())
@@ -67,19 +83,27 @@ def configuration_table(analysis: Analysis) -> ConfigurationTable:
         own = [by_key.get((configuration, replicate, arm)) for arm in names]
         task = [text(tasks[replicate // TASK_BLOCK], 40)] if tasks else []
         cells = [*task, str(configuration), *([str(replicate % TASK_BLOCK)] if repeated else [])]
-        cells += [part for each in own for part in _cell(each)]
-        if len(names) == 2:
-            first, second = (math.nan if each is None else float(each.score) for each in own)
-            cells.append(DASH if math.isnan(second - first) else minus(score(second - first)))
         cells += drawn[configuration]
+        cells += [part for each in own for part in _cell(analysis, each)]
+        if len(names) == 2:
+            first, second = (np.nan if each is None else float(each.own) for each in own)
+            cells.append(DASH if np.isnan(second - first) else minus(score(second - first)))
         rows.append(tuple(cells))
     columns = [*(["task"] if tasks else []), "configuration", *(["replicate"] if repeated else [])]
-    columns += [part for arm in names for part in (text(arm, 40), f"{text(arm, 40)} outcome")]
+    varied = [text(name, 40) for name in analysis.hyperparameters]
+    columns += varied
+    ended = "outcome" if analysis.frames.has_thresholds else "status"
+    columns += [part for arm in names for part in (text(arm, 40), f"{text(arm, 40)} {ended}")]
     if len(names) == 2:
-        columns.append(f"{text(names[1], 30)} − {text(names[0], 30)}")
-    columns += [text(name, 40) for name in analysis.hyperparameters]
+        columns.append(f"{text(names[1], 40)} − {text(names[0], 40)}")
+    if not analysis.frames.has_thresholds and (kept["status"] == "finished").all():
+        alike = {f"{text(arm, 40)} status" for arm in names}
+        shows = [name not in alike for name in columns]
+        columns = [name for name, show in zip(columns, shows, strict=True) if show]
+        rows = [tuple(cell for cell, show in zip(row, shows, strict=True) if show) for row in rows]
     caption = f"Each configuration with every arm; {analysis.metric_words} at the {analysis.epoch} epoch."
-    return ConfigurationTable(tuple(columns), tuple(rows), caption, _reading(analysis, len(index), len(shown)))
+    reading = _reading(analysis, len(index), len(shown))
+    return ConfigurationTable(tuple(columns), tuple(rows), caption, reading, tuple(varied))
 
 
 def _drawn(analysis: Analysis, configurations: list[int]) -> dict[int, list[str]]:
@@ -94,13 +118,28 @@ def _drawn(analysis: Analysis, configurations: list[int]) -> dict[int, list[str]
     return {each: [column[place] for column in cells] for place, each in enumerate(configurations)}
 
 
-def _cell(row: Any) -> tuple[str, str]:
+def _cell(analysis: Analysis, row: Any) -> tuple[str, str]:
+    """A trial's own score, a dash where it has none, and its outcome or, without thresholds, its status."""
     if row is None:
         return DASH, DASH
     if pd.isna(row.outcome):
         return DASH, spaced(row.status)
+    thresholds = analysis.frames.has_thresholds
+    own = DASH if np.isnan(row.own) else score_beside(row.own, (row.threshold, analysis.good) if thresholds else ())
+    if not thresholds:
+        return own, spaced(row.status)
     ended = " (diverged)" if row.status == "diverged" else ""
-    return score(row.score), OUTCOME_WORDS[row.outcome] + ended
+    return own, OUTCOME_WORDS[row.outcome] + ended
+
+
+def score_beside(value: float, limits: Iterable[float]) -> str:
+    """A score to four decimals, or to as many as show on which side of the thresholds it is."""
+    sides = [np.sign(value - limit) for limit in limits]
+    for decimals in range(4, MOST_DECIMALS):
+        written = brief(value, decimals)
+        if [np.sign(float(written) - limit) for limit in limits] == sides:
+            return written
+    return brief(value, MOST_DECIMALS)
 
 
 def _reading(analysis: Analysis, count: int, shown: int) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.document import Numbers, Picture, Section
-from report.drawing.axes import draw_lines
+from report.drawing.axes import draw_lines, legend_above
 from report.drawing.style import OUTCOME_COLOURS, panel
 from report.sections.thresholds import dashed_lines
 from report.words import OUTCOME_WORDS, text
@@ -43,7 +43,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     merged = finite.merge(judged[[*keys, "outcome"]], on=keys)
     if merged.empty:
         return
-    pictures, rows, thinned = [], [], False
+    pictures, rows, thinned, thresholds = [], [], False, analysis.frames.has_thresholds
     for place, arm in enumerate(analysis.arms.names):
         own = merged.loc[merged["arm"] == arm]
         if own.empty:
@@ -55,12 +55,13 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         thinned |= len(lines) < own.groupby(["configuration", "replicate"]).ngroups
         counts = judged.loc[judged["arm"] == arm, "outcome"].value_counts()
         outcomes = ", ".join(f"{counts.get(key, 0)} {word}" for key, word in OUTCOME_WORDS.items())
+        judging = f": {outcomes}" if thresholds else ""
         pictures.append(
             Picture(
                 f"curves-{place}",
                 f"Learning curves of {text(arm)}",
-                f"{analysis.metric_words} by epoch, one line for each trial of {text(arm, 60)}: {outcomes}.",
-                partial(_draw, analysis, lines, float(merged["epoch"].max())),
+                f"{analysis.metric_words} by epoch, one line for each trial of {text(arm, 60)}{judging}.",
+                partial(_draw, analysis, lines, float(merged["epoch"].max()), None if thresholds else arm),
             )
         )
         rows.append((text(arm, 60), *(str(counts.get(key, 0)) for key in OUTCOME_WORDS)))
@@ -72,7 +73,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         "Learning curves",
         _reading(merged, analysis),
         tuple(pictures),
-        Numbers(("Arm", *(word.capitalize() for word in OUTCOME_WORDS.values())), tuple(rows)),
+        # Without thresholds, every trial is between them.
+        Numbers(("Arm", *(word.capitalize() for word in OUTCOME_WORDS.values())), tuple(rows)) if thresholds else None,
         tuple(notes),
     )
 
@@ -85,13 +87,14 @@ def _sample(own: pd.DataFrame) -> pd.DataFrame:
     return own.merge(kept, on=["configuration", "replicate"])
 
 
-def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last: float) -> Figure:
+def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last: float, arm: str | None) -> Figure:
+    """The curves in the colours of their outcomes or, without thresholds, in that of their arm."""
     figure, axes = panel()
     strength = float(np.clip(12 / max(len(lines), 1), 0.25, 0.85))
     seen = [outcome for outcome in OUTCOME_COLOURS if any(each == outcome for each, _ in lines)]
     for outcome in seen:
         paths = [path for each, path in lines if each == outcome]
-        colour = OUTCOME_COLOURS[outcome]
+        colour = OUTCOME_COLOURS[outcome] if arm is None else analysis.arms.colour(arm)
         draw_lines(axes, paths, colour, strength)
         single = [path[0] for path in paths if len(path) == 1]
         if single:
@@ -104,9 +107,10 @@ def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last
     for outcome, level in (("good", analysis.good), ("learned_nothing", analysis.nothing)):
         if np.isfinite(level) and axes.get_ylim()[0] < level < axes.get_ylim()[1]:
             axes.axhline(level, color=OUTCOME_COLOURS[outcome], linewidth=1, linestyle=(0, (4, 3)))
-    for outcome in seen:
-        axes.plot([], [], color=OUTCOME_COLOURS[outcome], linewidth=3, label=OUTCOME_WORDS[outcome])
-    figure.legend(loc="upper left", ncols=3, fontsize=9.5, handlelength=1.2, columnspacing=1.2)
+    if arm is None:
+        for outcome in seen:
+            axes.plot([], [], color=OUTCOME_COLOURS[outcome], linewidth=3, label=OUTCOME_WORDS[outcome])
+        legend_above(figure, handlelength=1.2)
     axes.set_xlabel("epoch")
     axes.set_ylabel(analysis.metric_words)
     return figure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from report.document import Numbers, Picture, Section
+from report.document import Numbers, Picture, Section, drawn_of
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.records.comparisons import ScoreComparison
@@ -35,7 +35,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if analysis.pairs.empty or len(analysis.arms.names) < 2 or not analysis.frames.paired:
         return
     scores = analysis.pairs.pivot_table(index=["configuration", "replicate"], columns="arm", values="score")
-    pictures, rows, thinned = [], [], False
+    pictures, rows, thinned, equal_drawn = [], [], False, False
     for place, (first, second) in enumerate(analysis.frames.compared):
         if first not in scores or second not in scores:
             continue
@@ -60,6 +60,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         if place >= MOST_PAIRINGS:
             continue
         thinned |= len(both) > MOST_POINTS
+        equal_drawn |= ties > 0
         pictures.append(
             Picture(
                 f"pairs-{place}",
@@ -84,6 +85,9 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             f"A median difference of {NO_DIFFERENCE} is less than 0.00005 either way: pairs that favour one arm "
             "balance those that favour the other, or in many both have the same score."
         )
+    if equal_drawn:
+        notes.append("A cross is a configuration whose scores are equal.")
+    notes += drawn_of(MOST_PAIRINGS, len(rows), "pairs of arms")
     if thinned:
         notes.append(f"An even sample of {MOST_POINTS} pairs is drawn.")
     columns = ("Arms", "Pairs", "Better", "Equal", "Worse", "Median difference")
@@ -124,11 +128,11 @@ def _draw(analysis: Analysis, both: pd.DataFrame) -> Figure:
     axes.set_xlim(limits)
     axes.set_ylim(limits)
     axes.set_aspect("equal")
-    axes.set_xlabel(f"{analysis.metric_words} of {text(first, 18)}")
-    axes.set_ylabel(f"{analysis.metric_words} of {text(second, 18)}")
+    axes.set_xlabel(f"{analysis.metric_words} of {text(first, 40)}")
+    axes.set_ylabel(f"{analysis.metric_words} of {text(second, 40)}")
     place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic"}
     # Outside the axes, where no point can lie under the words.
     up, across = (first, second) if analysis.goal.minimizes else (second, first)
-    axes.text(0.0, 1.02, f"{text(up, 18)} better", ha="left", va="bottom", **place)
-    axes.text(1.02, 0.0, f"{text(across, 18)} better", ha="left", va="bottom", rotation=270, **place)
+    axes.text(0.0, 1.02, f"{text(up, 40)} better", ha="left", va="bottom", **place)
+    axes.text(1.02, 0.0, f"{text(across, 40)} better", ha="left", va="bottom", rotation=270, **place)
     return figure

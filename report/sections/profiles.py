@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from report.comparison import by_configuration, side_by_side
-from report.document import Numbers, Picture, Section
+from report.document import Numbers, Picture, Section, drawn_of
+from report.drawing.axes import legend_above
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.sections.thresholds import dashed_lines
@@ -182,6 +183,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         if banded
         else NO_BANDS,
         f"{dashed_lines(analysis)}{' Areas have 95 % intervals in brackets.' if banded else ''}".strip(),
+        *drawn_of(MOST_DIFFERENCES, len(differences), "differences of two profiles", "the JSON"),
     )
     yield Section(
         "profiles", f"{capitalised(beyond)} every threshold", reading, tuple(pictures), Numbers(columns, rows), notes
@@ -236,7 +238,7 @@ def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Prof
         if entry["low"] is not None:
             low, high = 100 * np.array(entry["low"]), 100 * np.array(entry["high"])
             axes.fill_between(grid, low, high, color=colour, alpha=0.16, linewidth=0, step="mid")
-        line: dict[str, Any] = {"linestyle": analysis.arms.dash(arm), "linewidth": 1.8, "label": text(arm, 18)}
+        line: dict[str, Any] = {"linestyle": analysis.arms.dash(arm), "linewidth": 1.8, "label": text(arm, 40)}
         axes.step(grid, middle, where="mid", color=colour, **line)
     _own_thresholds(analysis, axes)
     axes.set_xlim(grid[0], grid[-1])
@@ -244,7 +246,7 @@ def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Prof
     axes.set_xlabel(f"threshold of {analysis.metric_words}")
     axes.set_ylabel(f"% of configurations {analysis.beyond} it")
     # At the better end all lines are zero, so names at their ends would coincide.
-    figure.legend(loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, columnspacing=1.2)
+    legend_above(figure)
     return figure
 
 
@@ -267,9 +269,9 @@ def _draw_difference(analysis: Analysis, grid: NDArray[np.float64], entry: Profi
     reach = max(5.0, 1.08 * float(np.abs([low, high]).max()))
     axes.axhspan(0, reach, color=analysis.arms.colour(second), alpha=0.07, linewidth=0)
     axes.axhspan(-reach, 0, color=analysis.arms.colour(first), alpha=0.07, linewidth=0)
-    place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic", "ha": "right"}
-    axes.text(0.98, 0.97, f"{text(second, 18)} ahead", va="top", **place)
-    axes.text(0.98, 0.03, f"{text(first, 18)} ahead", va="bottom", **place)
+    # Outside the axes, where no line goes through the words.
+    place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic", "va": "bottom"}
+    axes.text(0.0, 1.02, f"above 0: {text(second, 40)} ahead\nbelow 0: {text(first, 40)} ahead", **place)
     _own_thresholds(analysis, axes)
     axes.set_xlim(grid[0], grid[-1])
     axes.set_ylim(-reach, reach)

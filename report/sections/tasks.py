@@ -315,15 +315,16 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
             Picture(
                 "ranks",
                 "Mean ranks over tasks",
-                f"Mean ranks of the arms, 1 the best: {listed}. Bars join arms that are closer than the critical "
-                f"difference of {ranks['critical_difference']:.2f}.",
+                f"Mean ranks of the arms, 1 the best: {listed}. Grey bars join arms that are closer than the "
+                f"critical difference of {ranks['critical_difference']:.2f}.",
                 partial(draw_ranks, ranks["means"], ranks["critical_difference"], analysis.arms),
             )
         )
     notes = (
         f"{capitalised(analysis.metric_words)}: {analysis.goal.word} is better. Over tasks, scores are in standard "
         "deviations of all trials on their task, and a configuration counts by its mean over tasks.",
-        "Bars join arms that Nemenyi's test does not tell apart."
+        "Arms whose mean ranks differ by more than the critical difference are told apart (Nemenyi's test at 5 %); "
+        "grey bars join those that are not."
         if ranks is not None
         else f"Ranks over tasks need at least {FEWEST_TASKS} of them.",
     )

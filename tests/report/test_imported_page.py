@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from support.importing import imported
 
 from report.analysis import Analysis, analyse
+from report.document import Section
+from report.exploring.curves import ends_only
 from report.exploring.section import explore_section
 from report.first_screen.glossary import glossary
 from report.first_screen.screen import first_screen
 from report.frames import load_frames
 from report.page import draw_parts
-from report.sections import budget, controls, curves, profiles, spread
+from report.sections import budget, controls, curves, pairs, profiles, spread
 from report.sections.cautions import cautions
 from report.sections.configurations import configuration_table
 from report.sections.provenance import provenance
@@ -89,6 +93,45 @@ def test_explore_names_only_the_test_it_shows(runs: Analysis) -> None:
     assert "exact" not in note
 
 
+def test_a_diverged_trial_has_no_score_in_the_table(runs: Analysis) -> None:
+    table = configuration_table(runs)
+    place = table.columns.index("mfvi")
+    diverged = runs.trials[(runs.trials["arm"] == "mfvi") & (runs.trials["status"] == "diverged")]
+    assert len(diverged) == 4
+    assert diverged["score"].notna().all(), "in means, another score stands in for it"
+    cells = {int(row[0]): row[place : place + 2] for row in table.rows}
+    assert {cells[each] for each in diverged["configuration"]} == {("–", "diverged")}
+
+
+def test_only_an_import_of_two_epochs_apart_has_ends_alone(runs: Analysis) -> None:
+    assert ends_only(runs.frames)
+    epochs = runs.frames.epochs
+    near = epochs.assign(epoch=epochs.groupby(["configuration", "arm", "replicate"]).cumcount() + 1)
+    assert not ends_only(replace(runs.frames, epochs=near)), "nothing lies between neighbours"
+    native = {**runs.frames.document, "trainable": "classification"}
+    assert not ends_only(replace(runs.frames, document=native))
+
+
+def test_explore_says_how_many_trials_diverged_and_over_how_many_comparisons_holm_is(runs: Analysis) -> None:
+    section = explore_section(runs)
+    assert section["reading"].startswith(
+        "100 trials of 20 configurations count here, 4 of which diverged (in plots and means, 0.3939 stands in for the "
+        "4 without a score). Restrict"
+    )
+    assert section["heads"] == ["Arms", "Estimate", "p", "p by Holm, over 10 comparisons"]
+
+
+def test_sections_say_which_panels_they_leave_out(runs: Analysis) -> None:
+    assert "6 of 10 pairs of arms are drawn; the table has all." in one_section(runs, pairs).notes
+    assert "3 of 10 differences of two profiles are drawn; the JSON has all." in one_section(runs, profiles).notes
+
+
+def one_section(analysis: Analysis, module: Any) -> Section:
+    (section,) = module.sections(analysis)
+    assert isinstance(section, Section)
+    return section
+
+
 def test_regret_is_explained(runs: Analysis) -> None:
     (section,) = spread.sections(runs)
     assert any(note.startswith("In the table, regret is ") and "has no interval" in note for note in section.notes)
@@ -113,10 +156,13 @@ def test_the_initial_noise_is_explained(runs: Analysis) -> None:
     assert "sigma = log(1 + exp(rho))" in dict(glossary(runs))["initial_rho"]
 
 
-def test_scores_stand_before_hyperparameters_in_the_table(runs: Analysis) -> None:
+def test_hyperparameters_stand_before_scores_in_the_table(runs: Analysis) -> None:
     table = configuration_table(runs)
-    assert table.columns[:3] == ("configuration", "mfvi", "mfvi outcome")
-    assert table.columns[-1] in runs.hyperparameters
+    assert table.columns[: 1 + len(table.varied)] == ("configuration", *table.varied)
+    assert table.varied == tuple(runs.hyperparameters)
+    # Four trials diverged, so that the status says something; without thresholds there are no outcomes.
+    assert table.columns[-2:] == ("deterministic", "deterministic status")
+    assert table.example == f"{table.varied[0]}={table.rows[0][1]}"
     place = table.columns.index("learning_rate_decay")
     configurations = runs.frames.configurations["learning_rate_decay"]
     assert [row[place] == "none" for row in table.rows] == configurations.isna().tolist()

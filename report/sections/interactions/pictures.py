@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from report.comparison import turned
-from report.document import Numbers, Picture, Section
-from report.drawing.axes import plain_numbers
+from report.document import Numbers, Picture, Section, drawn_of
+from report.drawing.axes import legend_above, plain_numbers
 from report.drawing.style import INK, panel
+from report.frames import TASK_BLOCK
 from report.records.estimates import Fraction
 from report.scales import is_logarithmic, log_names
 from report.sections.interactions.entries import Interaction, InteractionsResult, OtherSpace
@@ -42,9 +45,14 @@ FEW_PAIRS = 30
 WIDE = 0.2
 """A reach of this much, 20 points, is worth a sentence if the interaction is significant."""
 MOST_VALUES = 12
+"""With more different values, the line goes through the medians of groups of configurations."""
+GROUPS = 8
 MOST_POINTS = 1000
 """Of each arm; more cannot be distinguished by eye."""
-"""With more different values, the line goes through the medians of groups of configurations."""
+WIDEST = 40
+"""Characters of a line beside the axis."""
+MOST_TASKS = 6
+"""Tasks with a panel of their own."""
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -54,8 +62,12 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         deciding = _deciding(entry)
         if deciding or not place:
             alike.setdefault((entry["arms"][0], *deciding), []).append(entry)
+    firsts = [entries[0]["arms"][0] for entries in alike.values()]
     for place, entries in enumerate(alike.values()):
-        yield _section(analysis, entries, place)
+        section = _section(analysis, entries, place)
+        # One arm alone stands for a section in the contents, unless that would be the title of two.
+        short = f"Where {text(firsts[place], 40)} differs" if firsts.count(firsts[place]) == 1 else ""
+        yield replace(section, short=short)
 
 
 def _deciding(entry: InteractionsResult) -> list[str]:
@@ -87,16 +99,8 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
     first, *others = (text(arm, 40) for arm in (entry["arms"][0], *(each["arms"][1] for each in entries)))
     # Without a pair there is nothing to draw.
     drawn = (deciding[:2] or _named_first(entry)[:1]) if len(analysis.pairs) else []
-    pictures = [
-        Picture(
-            f"hangs-{place}-{each}",
-            f"Score by {text(name, 30)}",
-            f"{analysis.metric_words} of each trial of {first} and {others[0]} against {text(name, 40)}, with a line "
-            "through the medians.",
-            partial(draw_scores, analysis, entry["arms"], name),
-        )
-        for each, name in enumerate(drawn)
-    ]
+    named = [entry["arms"][0], *(each["arms"][1] for each in entries)]
+    pictures = [picture for each, name in enumerate(drawn) for picture in _scores(analysis, named, name, place, each)]
     other = entry["other_space"]
     if other is not None and other["hyperparameter"] in deciding:
         pictures.append(
@@ -130,8 +134,32 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
         _reading(analysis, entries),
         tuple(pictures),
         Numbers(columns, tuple(rows)),
-        tuple(_notes(analysis, entries)),
+        (*(_explained_lines(analysis, drawn) if pictures else ()), *_notes(analysis, entries)),
     )
+
+
+def _scores(analysis: Analysis, arms: list[str], name: str, place: int, each: int) -> Iterator[Picture]:
+    """Scores of all named arms against a hyperparameter, in a panel for each of the first tasks."""
+    tasks = analysis.frames.tasks
+    of = listed([text(arm, 40) for arm in arms])
+    for at, task in enumerate(tasks[:MOST_TASKS]) if len(tasks) > 1 else [(None, "")]:
+        yield Picture(
+            f"hangs-{place}-{each}" + ("" if at is None else f"-{at}"),
+            f"Score by {text(name, 30)}" + (f": {text(task, 40)}" if task else ""),
+            f"{analysis.metric_words} of each trial of {of}{f' on {text(task, 40)}' if task else ''} against "
+            f"{text(name, 40)}, with a line through the medians.",
+            partial(draw_scores, analysis, arms, name, at),
+        )
+
+
+def _explained_lines(analysis: Analysis, drawn: list[str]) -> Iterator[str]:
+    """What points and lines are."""
+    counts = [analysis.values(name).nunique() for name in drawn]
+    groups = f"{GROUPS} groups of trials of equal size" if min(counts) > MOST_VALUES else "trials at each value"
+    if min(counts) <= MOST_VALUES < max(counts):
+        groups += f" (of {GROUPS} groups of equal size, where there are more than {MOST_VALUES} values)"
+    yield f"Each point is a trial; each line joins the medians of {groups}, by arm."
+    yield from drawn_of(MOST_TASKS, len(analysis.frames.tasks), "tasks", "the CSV")
 
 
 def _rows(analysis: Analysis, entry: InteractionsResult, counts: list[str]) -> Iterator[tuple[str, ...]]:
@@ -310,8 +338,11 @@ def _named(entry: InteractionsResult) -> str:
     return f"{text(entry['arms'][1], 40)} minus {text(entry['arms'][0], 40)}"
 
 
-def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
-    """The score of every trial against a hyperparameter, with a line through the medians of each arm."""
+def draw_scores(analysis: Analysis, arms: list[str], name: str, task: int | None = None) -> Figure:
+    """The score of every trial, or of those on a task, against a hyperparameter, with lines through medians.
+
+    `task` is the task's place in the study.
+    """
     figure, axes = panel()
     values = analysis.values(name)
     numeric = pd.to_numeric(values, errors="coerce")
@@ -323,9 +354,11 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
     known = places.dropna().to_numpy(dtype=float)
     ends = np.unique(np.log(known) if logarithmic else known)
     # Points of several arms at one value stand side by side.
-    step = 0.14 * float(np.diff(ends).min()) if discrete and len(ends) > 1 else 0.0
+    step = min(0.14, 0.4 / max(1, len(arms) - 1)) * float(np.diff(ends).min()) if discrete and len(ends) > 1 else 0.0
     for line, arm in enumerate(arms):
         own = (analysis.trials["arm"] == arm) & analysis.trials["paired"] & values.notna()
+        if task is not None:
+            own &= analysis.trials["replicate"] // TASK_BLOCK == task
         x = places[own].astype(float)
         y = analysis.trials.loc[own, "score"].astype(float)
         aside = step * (line - (len(arms) - 1) / 2)
@@ -343,7 +376,7 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
         )
         middle = _medians(shown, y, discrete)
         style = {"color": colour, "linestyle": analysis.arms.dash(arm), "marker": analysis.arms.marker(arm)}
-        axes.plot(middle.index, middle, label=text(arm, 24), linewidth=1.8, markersize=6, **style)
+        axes.plot(middle.index, middle, label=text(arm, 40), linewidth=1.8, markersize=6, **style)
     if logarithmic:
         axes.set_xscale("log")
         plain_numbers(axes.xaxis)
@@ -351,11 +384,11 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str) -> Figure:
         axes.set_xticks(range(len(kinds)), [text(kind, 16) for kind in kinds])
     if is_number and discrete:
         ticks = sorted(numeric.dropna().unique().tolist())
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.set_xticks(ticks, [number(tick) for tick in ticks])
         axes.minorticks_off()
     axes.set_xlabel(text(name, 40))
     axes.set_ylabel(analysis.metric_words)
-    axes.legend()
+    legend_above(figure)
     return figure
 
 
@@ -364,21 +397,22 @@ def _medians(x: pd.Series[Any], y: pd.Series[Any], discrete: bool) -> pd.Series[
     # The hyperparameter may be from the space of another arm, of which this one has no value.
     if discrete or x.empty:
         return y.groupby(x).median()
-    groups = pd.qcut(x.rank(method="first"), min(8, len(x)), labels=False)
+    groups = pd.qcut(x.rank(method="first"), min(GROUPS, len(x)), labels=False)
     return pd.Series(y.groupby(groups).median().to_numpy(), index=x.groupby(groups).median().to_numpy())
 
 
 def _draw_space(arms: list[str], other: OtherSpace) -> Figure:
     figure, axes = panel()
     shares = [100 * each["share"] for each in other["curve"]]
-    (line,) = axes.plot(shares, [100 * (turned(each)[0] or 0.0) for each in other["curve"]], linewidth=1.8)
+    # Of two arms, and so in the colour of neither.
+    axes.plot(shares, [100 * (turned(each)[0] or 0.0) for each in other["curve"]], color=INK, linewidth=1.8)
     known = [each for each in other["curve"] if each["low"] is not None and each["high"] is not None]
     low, high = ([100 * float(turned(each)[end] or 0.0) for each in known] for end in (1, 2))
-    axes.fill_between([100 * e["share"] for e in known], low, high, color=line.get_color(), alpha=0.18, linewidth=0)
+    axes.fill_between([100 * e["share"] for e in known], low, high, color=INK, alpha=0.14, linewidth=0)
     axes.axvline(100 * other["drawn"], color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
     axes.text(100 * other["drawn"], 1.0, " this study", transform=axes.get_xaxis_transform(), va="top", fontsize=9.5)
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_xlim(0, 100)
     axes.set_xlabel(f"% of configurations with {_group(other)}")
-    axes.set_ylabel(f"{text(arms[1], 18)} minus {text(arms[0], 18)}, points")
+    axes.set_ylabel(fill(f"{text(arms[1], 40)} minus {text(arms[0], 40)}, points", WIDEST))
     return figure

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.document import Numbers, Picture, Section
+from report.document import Numbers, Picture, Section, drawn_of
+from report.drawing.axes import legend_above
 from report.drawing.heat_map import count_map
 from report.drawing.style import INK, OUTCOME_COLOURS, panel
 from report.frames import StudyFrames
@@ -35,7 +36,6 @@ MOST_MAPS = 4
 MOST_DRAWN = 12
 WITHIN = "not distinguishable from no effect"
 WATCHED = "its test needs a number of configurations that was settled before the sweep, not a watched one"
-GREY = (INK, 0.18)
 
 
 def importance_results(
@@ -115,11 +115,12 @@ def importance_sections(analysis: Analysis) -> Iterator[Section]:
                 "importance",
                 "Importance, beyond chance",
                 "Bars with 95 % intervals: the share of the variance of ranked scores that a hyperparameter explains "
-                f"beyond chance; {WITHIN}: grey. {listed}.",
+                f"beyond chance; {WITHIN}: hollow. {listed}.",
                 partial(_draw, analysis, arms),
             )
         )
-    pictures += _maps(analysis, arms)
+    maps = list(_maps(analysis, arms))
+    pictures += maps[:MOST_MAPS]
     if not pictures:
         return
     rows = tuple(
@@ -134,7 +135,7 @@ def importance_sections(analysis: Analysis) -> Iterator[Section]:
         _reading(arms, results),
         tuple(pictures),
         numbers,
-        _notes(analysis, arms),
+        _notes(analysis, arms, len(maps)),
     )
 
 
@@ -149,16 +150,19 @@ def _reading(arms: Mapping[str, Importance], results: Mapping[str, ArmImportance
     return f"Hyperparameters that explain more of the differences in score than chance does: {'; '.join(clauses)}."
 
 
-def _notes(analysis: Analysis, arms: Mapping[str, Importance]) -> tuple[str, ...]:
+def _notes(analysis: Analysis, arms: Mapping[str, Importance], maps: int) -> tuple[str, ...]:
     if not arms:
         return ()
+    hyperparameters = len({name for own in arms.values() for name in own})
     several = max(len(own) for own in arms.values()) > 1
     corrected = ", corrected for the number of hyperparameters of the arm (Bonferroni)" if several else ""
     together = " The shares do not add up to 100 %, because hyperparameters also act together." if several else ""
     return (
+        *drawn_of(MOST_DRAWN, hyperparameters, "hyperparameters"),
+        *drawn_of(MOST_MAPS, maps, "maps, one for each arm,", "the JSON"),
         "Importance is the share of the variance of the scores' ranks that a hyperparameter explains by itself, "
         f"corrected for chance: without an effect it is zero on average, and may be negative.{together}",
-        f"Grey: {WITHIN} at the 5 % level, {permuted(analysis)}{corrected}. This does not show that there is no "
+        f"Hollow bars: {WITHIN} at the 5 % level, {permuted(analysis)}{corrected}. This does not show that there is no "
         "effect. Intervals are by bootstrap over configurations, 95 % each.",
     )
 
@@ -183,7 +187,7 @@ def _maps(analysis: Analysis, arms: Mapping[str, Importance]) -> Iterator[Pictur
     table = max(tables, key=weight)
     words = OUTCOME_WORDS[analysis.primary]
     down, across = (text(name, 40) for name in table["hyperparameters"])
-    for place, arm in enumerate(analysis.arms.names[:MOST_MAPS]):
+    for place, arm in enumerate(analysis.arms.names):
         if arm in table["arms"] and np.any(table["arms"][arm]["of"]):
             yield Picture(
                 f"two-way-{place}",
@@ -206,20 +210,20 @@ def _draw(analysis: Analysis, arms: Mapping[str, Importance]) -> Figure:
             if name not in own:
                 continue
             entry, y = own[name], at + (place - (len(arms) - 1) / 2) * height
-            fill = GREY if entry["within_null"] else colour
-            axes.barh(y, 100 * entry["explained"], 0.9 * height, color=fill, edgecolor=colour, linewidth=0.7)
+            fill = "none" if entry["within_null"] else colour
+            axes.barh(y, 100 * entry["explained"], 0.9 * height, facecolor=fill, edgecolor=colour, linewidth=1)
             axes.plot([100 * entry["low"], 100 * entry["high"]], [y, y], color=INK, linewidth=0.9)
     axes.axvline(0, color=INK, linewidth=1)
     axes.set_yticks(range(len(names)), [text(name, 20) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlabel("% of the variance explained, beyond chance")
     axes.grid(visible=False, axis="y")
-    # Bars without length, for the legend: a colour for each arm, and grey.
+    # Bars without length, for the legend: a colour for each arm, and a hollow one.
     for arm in arms:
-        axes.barh(0, 0, color=analysis.arms.colour(arm), label=text(arm, 18))
+        axes.barh(0, 0, color=analysis.arms.colour(arm), label=text(arm, 40))
     if any(entry["within_null"] for own in arms.values() for entry in own.values()):
-        axes.barh(0, 0, color=GREY, edgecolor=INK, linewidth=0.7, label=WITHIN)
-    figure.legend(loc="upper left", ncols=2, fontsize=9.5, handlelength=1, columnspacing=1.2)
+        axes.barh(0, 0, facecolor="none", edgecolor=INK, linewidth=1, label=f"hollow: {WITHIN}")
+    legend_above(figure, 2, handlelength=1)
     return figure
 
 

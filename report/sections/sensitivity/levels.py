@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from report.frames import is_missing
+from report.words import number
 
 MOST_LEVELS = 12
 QUARTERS = 4
@@ -28,15 +29,19 @@ def levels(values: pd.Series[Any]) -> Levels:
     known = values.dropna()
     different = sorted({plain(value) for value in known}, key=lambda value: (isinstance(value, str), value))
     if len(different) <= MOST_LEVELS:
-        place = {value: number for number, value in enumerate(different)}
+        place = {value: at for at, value in enumerate(different)}
         return Levels(different, values.map(lambda v: pd.NA if is_missing(v) else place[plain(v)]).astype("Int64"))
     if not all(isinstance(value, (int, float)) for value in different):
         return Levels([], pd.Series(pd.NA, index=values.index, dtype="Int64"))
     numbers = known.astype(float)
     edges = np.unique(np.quantile(numbers, np.linspace(0, 1, QUARTERS + 1)))
-    labels: list[object] = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
+    labels: list[object] = [f"{_brief(low)} to {_brief(high)}" for low, high in pairwise(edges)]
     place_of = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(labels) - 1)
     return Levels(labels, pd.Series(place_of, index=known.index).reindex(values.index).astype("Int64"))
+
+
+def _brief(value: float) -> str:
+    return number(float(f"{value:.3g}"))
 
 
 def plain(value: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from report.document import Numbers, Picture, Section
+from report.document import Numbers, Picture, Section, drawn_of
+from report.drawing.axes import legend_above
 from report.drawing.style import panel
 from report.records.estimates import Fraction, known
 from report.sections.sensitivity.entries import DecidingValue, HyperparameterRates
@@ -70,7 +71,7 @@ def _rates(analysis: Analysis) -> Iterator[Section]:
         _reading(analysis),
         tuple(pictures),
         Numbers(columns, tuple(rows)),
-        tuple(_notes(analysis)),
+        (*_notes(analysis), *drawn_of(MOST_PANELS, len(rates), "hyperparameters")),
     )
 
 
@@ -166,7 +167,7 @@ def _draw(analysis: Analysis, name: str, levels: HyperparameterRates) -> Figure:
             color=analysis.arms.colour(arm),
             markersize=6,
             linewidth=1.4,
-            label=text(arm, 18),
+            label=text(arm, 40),
         )
     labels = [number(value).replace(" to ", " to\n") for value in values]
     small = 9.5 if sum(len(label) for label in labels) < 40 else 8
@@ -176,7 +177,7 @@ def _draw(analysis: Analysis, name: str, levels: HyperparameterRates) -> Figure:
     axes.grid(visible=False, axis="x")
     axes.set_xlabel(text(name, 40))
     axes.set_ylabel(f"% {OUTCOME_WORDS[analysis.primary]}")
-    figure.legend(loc="upper left", ncols=min(3, len(arms)), fontsize=9.5, handletextpad=0.3, columnspacing=1.2)
+    legend_above(figure, handletextpad=0.3)
     return figure
 
 

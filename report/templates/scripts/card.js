@@ -2,6 +2,7 @@
 
 const OUTCOME_WORDS = ["learned nothing", "between", "good"];
 const MOST_CURVES = 40;
+const ENDS_ONLY = "Best and last epoch; the epochs between were not recorded";
 
 function unitWords(study, unit) {
   const task = study.tasks.length > 1 ? ", " + study.tasks[study.task[unit]] : "";
@@ -15,11 +16,22 @@ function levelWords(study, axis, unit) {
   return value < 0 ? NO_VALUE : entry.levels[value];
 }
 
-function outcomeWords(study, found, at) {
+function outcomeWords(study, found, state, at) {
   if (!(study.flags[at] & PLANNED)) return ["\u2013", "not planned"];
-  if (!(study.flags[at] & COUNTED)) return ["\u2013", study.statuses[study.status[at]]];
-  const score = Number.isNaN(study.score[at]) ? "\u2013" : minus(study.score[at].toFixed(4));
-  return [score, study.primary ? OUTCOME_WORDS[found.outcomes[at]] : study.statuses[study.status[at]]];
+  const status = study.statuses[study.status[at]];
+  if (!(study.flags[at] & COUNTED)) return ["\u2013", status];
+  const score = Number.isNaN(study.score[at]) ? "\u2013" : scoreWords(study, state, at);
+  const ended = status === "diverged" ? " (diverged)" : "";
+  return [score, study.primary ? OUTCOME_WORDS[found.outcomes[at]] + ended : status];
+}
+
+// A score to four decimals, or to as many as show on which side of the thresholds it is: `score_beside` in Python.
+function scoreWords(study, state, at) {
+  const value = study.score[at];
+  const limits = study.primary ? [thresholdOf(study, state, at), state.levels.good ?? study.levels.good] : [];
+  const enough = [4, 5, 6, 7, 8].find((digits) =>
+    limits.every((limit) => Math.sign(Number(value.toFixed(digits)) - limit) === Math.sign(value - limit)));
+  return minus(value.toFixed(enough ?? 8));
 }
 
 function drawCurves(study, state, units) {
@@ -34,6 +46,7 @@ function drawCurves(study, state, units) {
   for (let arm = 0; arm < study.width; arm++) {
     let path = "";
     for (const unit of units) {
+      // Between two epochs alone nothing was measured, so that no line joins them.
       let pen = "M";
       epochs.forEach((epoch, bin) => {
         const step = study.steps[bin * trials + unit * study.width + arm];
@@ -41,12 +54,14 @@ function drawCurves(study, state, units) {
         path += `${pen}${x(epoch).toFixed(1)} ${y(low + (high - low) * step / 254).toFixed(1)}`;
         // A curve of a single epoch is a dot.
         if (pen === "M") path += "h0";
-        pen = "L";
+        if (!study.curves.ends_only) pen = "L";
       });
     }
-    svg.append(draw("path", { class: "line arm" + arm % 8 + (units.length > 1 ? " thin" : ""), d: path }));
+    const kind = study.curves.ends_only ? "dots" : "line";
+    svg.append(draw("path", { class: `${kind} arm${arm % 8}${units.length > 1 ? " thin" : ""}`, d: path }));
   }
-  return svg;
+  if (!study.curves.ends_only) return svg;
+  return make("figure", { class: "ends-only" }, make("figcaption", {}, ENDS_ONLY), svg);
 }
 
 // The selected units that the restriction keeps, in order.
@@ -56,7 +71,7 @@ function keptUnits(study, found, selected) {
 }
 
 function selectionWords(study, kept, all) {
-  const words = plural(all, study.replicated ? "run" : "configuration") + " selected";
+  const words = plural(all, study.replicated || study.tasks.length > 1 ? "point" : "configuration") + " selected";
   return kept === all ? words : words + ", " + kept + " within the restriction";
 }
 
@@ -71,16 +86,17 @@ function showCard(study, found, state, hovered, box) {
     const values = study.axes.flatMap((entry, axis) => [make("dt", {}, entry.label), make("dd", {}, levelWords(study, axis, one))]);
     const rows = study.arms.map((name, arm) => {
       const at = one * study.width + arm, own = study.threshold && counts(study, at) ? thresholdOf(study, state, at).toFixed(4) : "\u2013";
-      return make("tr", {}, make("th", { scope: "row" }, swatch(arm), name),
-        ...[...outcomeWords(study, found, at), ...(study.threshold ? [own] : [])].map((words) => make("td", {}, words)));
+      return make("tr", {}, make("th", { scope: "row" }, swatch(arm), named(name)),
+        ...[...outcomeWords(study, found, state, at), ...(study.threshold ? [own] : [])].map((words) => make("td", {}, words)));
     });
     const heads = ["Arm", "Score", study.primary ? "Outcome" : "Status", ...(study.threshold ? ["Threshold"] : [])];
     box.replaceChildren(make("h3", {}, unitWords(study, one)), make("dl", {}, ...values), table(heads, rows), drawCurves(study, state, [one]) ?? "");
     return;
   }
   if (!state.selected.size) {
-    box.replaceChildren(make("p", {}, "Point at, tap or focus a point to see its configuration, every arm’s score and the " +
-      "learning curves. Click or draw a box to select; the same configurations light up everywhere."));
+    box.replaceChildren(make("p", {}, "Point at, tap or focus a point to see its configuration, every arm’s score and " +
+      (study.curves.ends_only ? "its best and last epoch" : "the learning curves") +
+      ". Click or draw a box to select; the same configurations light up everywhere."));
     return;
   }
   const units = keptUnits(study, found, state.selected), all = state.selected.size;
@@ -88,12 +104,12 @@ function showCard(study, found, state, hovered, box) {
     const counted = units.map((unit) => unit * study.width + arm).filter((at) => counts(study, at));
     const share = (code) => counted.filter((at) => found.outcomes[at] === code).length + " of " + counted.length;
     const mean = counted.length ? minus(meanOf(counted.map((at) => study.filled[at])).toFixed(4)) : "\u2013";
-    return make("tr", {}, make("th", { scope: "row" }, swatch(arm), name), make("td", {}, mean),
+    return make("tr", {}, make("th", { scope: "row" }, swatch(arm), named(name)), make("td", {}, mean),
       ...(study.primary ? [make("td", {}, share(0)), make("td", {}, share(2))] : []));
   });
   const heads = ["Arm", "Mean", ...(study.primary ? ["Learned nothing", "Good"] : [])];
   box.replaceChildren(make("h3", {}, selectionWords(study, units.length, all)),
     table(heads, rows),
     drawCurves(study, state, units.slice(0, MOST_CURVES)) ?? "",
-    units.length > MOST_CURVES ? make("p", { class: "key" }, `Learning curves of the first ${MOST_CURVES}.`) : "");
+    units.length > MOST_CURVES ? make("p", { class: "key" }, `${study.curves.ends_only ? "Epochs" : "Learning curves"} of the first ${MOST_CURVES}.`) : "");
 }

@@ -10,12 +10,15 @@ function chart(frame, words, attributes = {}) {
   return draw("svg", { viewBox: `0 0 ${frame.width} ${frame.height}`, role: "img", "aria-label": words, ...attributes });
 }
 
+// By this much steps may be smaller than `most` ticks ask for, which would otherwise leave two or three of them.
+const SLACK = 0.8;
+
 function linearScale(low, high, from, to) {
   const scale = (value) => from + (value - low) / (high - low || 1) * (to - from);
   scale.invert = (place) => low + (place - from) / (to - from || 1) * (high - low);
   scale.ticks = (most) => {
     const raw = (high - low) / most, power = 10 ** Math.floor(Math.log10(raw));
-    const step = power * [1, 2, 5, 10].find((factor) => power * factor >= raw * 0.999);
+    const step = power * [1, 2, 5, 10].find((factor) => power * factor >= raw * SLACK);
     const ticks = [];
     for (let count = Math.ceil(low / step - 1e-9); count * step <= high + 1e-9 * step; count++) {
       ticks.push(Number((count * step).toPrecision(12)));
@@ -56,6 +59,9 @@ function axisScale(study, axis, from, to) {
   return (entry.log ? logScale : linearScale)(...ends, from + margin, to - margin);
 }
 
+// The share of the range of scores by which their axis goes on at each end.
+const MARGIN = 0.04;
+
 // The ends of an axis of scores; a few far from the others do not stretch it.
 function scoreRange(study) {
   const scores = Float64Array.from(study.score.filter(Number.isFinite)).sort(), last = scores.length - 1;
@@ -63,7 +69,7 @@ function scoreRange(study) {
   let [low, high] = [scores[0], scores[last]];
   const inner = [scores[Math.floor(0.01 * last)], scores[Math.ceil(0.99 * last)]];
   if (inner[1] > inner[0] && high - low > 3 * (inner[1] - inner[0])) [low, high] = inner;
-  const margin = 0.04 * (high - low) || 0.5;
+  const margin = MARGIN * (high - low) || 0.5;
   return [low - margin, high + margin];
 }
 
@@ -84,7 +90,8 @@ function tickLabels(scale, length) {
   return scale.ticks(1).slice(0, 1).map((value) => [scale(value), short(value)]);
 }
 
-function drawAxes(svg, frame, x, y, xWords, yWords, most = 5) {
+// `yWords` may have several lines.
+function drawAxes(svg, frame, x, y, xWords, yWords, most = 8) {
   const { left, right, top, bottom } = frame, group = draw("g", { class: "axes" });
   for (const [place, name] of tickLabels(x, right - left)) {
     const half = LETTER * name.length / 2, at = Math.min(frame.width - half, Math.max(half, place));
@@ -97,7 +104,8 @@ function drawAxes(svg, frame, x, y, xWords, yWords, most = 5) {
   }
   group.append(draw("path", { class: "edge", d: `M${left} ${top}V${bottom}H${right}` }),
     draw("text", { class: "name", x: right, y: bottom + 31, "text-anchor": "end" }, cut(xWords, 58)),
-    draw("text", { class: "name", transform: `translate(11 ${top})rotate(-90)`, "text-anchor": "end" }, cut(yWords, 34)));
+    ...[yWords].flat().map((line, at) =>
+      draw("text", { class: "name", transform: `translate(${11 + 13 * at} ${top})rotate(-90)`, "text-anchor": "end" }, cut(line, 36))));
   svg.append(group);
 }
 

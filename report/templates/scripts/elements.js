@@ -20,9 +20,21 @@ function fill(element, attributes, children) {
   return element;
 }
 
+// A name that breaks, where it must, after an underscore or between words in capitals: `breakable` in `report/page.py`.
+function named(name) {
+  const parts = document.createDocumentFragment();
+  name.split(/(?<=_)(?=.)|(?<=[a-z0-9])(?=[A-Z])/).forEach((part, place) => parts.append(...(place ? [make("wbr")] : []), part));
+  return parts;
+}
+
 const swatch = (arm) => make("span", { class: "swatch arm" + arm % 8, "aria-hidden": "true" });
 const percent = (share) => (Math.floor(1000 * share + 0.5 + 1e-9) / 10).toFixed(1) + "\u00a0%";
 const plural = (count, noun) => count.toLocaleString("en") + "\u00a0" + noun + (count === 1 ? "" : "s");
+// What a point is.
+function unitNoun(study) {
+  const configuration = study.replicated ? "one replicate of a configuration" : "one configuration";
+  return configuration + (study.tasks.length > 1 ? " on one task" : "");
+}
 // Of a hyperparameter that a configuration does not have.
 const NO_VALUE = "none";
 const minus = (text) => text.replace("-", "\u2212");
@@ -42,13 +54,13 @@ function withEnds(value, low, high, decimals, write = signed) {
   return `${shown} [${first} to ${last}]`;
 }
 
-// A value of a hyperparameter in a few characters, as `report/words.number` writes it.
+// A number in a few characters, as `report/words.number` writes it: `0.001`, `1e-4`, `-6`.
 function short(value) {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e-4 && size < 1e5) return minus(String(Number(value.toPrecision(4))));
+  if (size >= 1e-3 && size < 1e5) return String(Number(value.toPrecision(4)));
   const [digits, power] = value.toExponential(3).split("e");
-  return minus(String(Number(digits)) + "e" + Number(power));
+  return String(Number(digits)) + "e" + Number(power);
 }
 
 function pNumber(p) {

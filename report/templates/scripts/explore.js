@@ -33,7 +33,7 @@ function startExploring(study, table) {
     showCard(study, found, state, hovered, card);
     find("selected").textContent = state.selected.size ? selectionWords(study, units.length, state.selected.size) : "";
     find("clear").hidden = !state.selected.size;
-    find("reset").disabled = !isRestricted(state) && !Object.keys(state.levels).length && !state.selected.size;
+    find("reset").disabled = !isRestricted(state) && !Object.keys(state.levels).length;
   }
 
   // The numbers at once, the pictures with the next frame.
@@ -43,6 +43,7 @@ function startExploring(study, table) {
     asked = restriction;
     const total = new Set(study.configuration).size, restricted = isRestricted(state);
     kept.textContent = found.configurations.toLocaleString("en") + " of " + plural(total, "configuration");
+    if (study.tasks.length > 1) kept.textContent += ", " + found.tasks.length + " of " + plural(study.tasks.length, "task");
     if (!found.configurations) kept.textContent += ". " + nothingLeft(study);
     const said = showFractions(study, found);
     live.textContent = (restricted ? kept.textContent + ": " : "") + said.join(", ");
@@ -67,7 +68,7 @@ function startExploring(study, table) {
     showProfiles(study, found, state, profiles);
     updateHeat(found, state);
     // Thresholds move no point and no row.
-    const shown = asked + state.pair + "," + state.by;
+    const shown = asked + state.pair + "," + state.by + "," + state.shade;
     if (shown === drawn) views.relevel(state);
     else {
       drawn = shown;
@@ -85,7 +86,7 @@ function startExploring(study, table) {
     wholeLabels = wholeLabels || [...document.querySelectorAll("main section")]
       .filter((each) => !each.matches("#explore, #configurations") && !each.querySelector("section") && !section.contains(each))
       .map((each) => {
-        const label = make("p", { class: "whole" }, "All configurations");
+        const label = make("p", { class: "whole" }, "Not affected by your restriction");
         each.classList.add("unrestricted");
         each.prepend(label);
         return label;

@@ -87,7 +87,8 @@ function makeHeatMap(study, box, act) {
       shown.style.setProperty("--strength", (55 * strength(cell.value)).toFixed(1) + "%");
       return shown;
     })));
-    const caption = `${choice.words}, by ${names[state.heat[0]]} (across) and ${names[state.heat[1]]} (down); n is the number of configurations`;
+    const over = found.tasks.length > 1 ? `, over ${found.tasks.length} tasks together` : "";
+    const caption = `${choice.words}, by ${names[state.heat[0]]} (across) and ${names[state.heat[1]]} (down)${over}; n is the number of configurations`;
     place.replaceChildren(make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, make("td", {}),
       ...x.labels.map((label) => make("th", { scope: "col" }, label)))), make("tbody", {}, ...rows)));
   };

@@ -115,19 +115,35 @@ function byTask(study, units, first, second, owners) {
   return stratifiedTest([...strata.keys()].sort((a, b) => a - b).map((task) => strata.get(task)), study.z);
 }
 
-// Scores as comparisons take them: the worst for a trial without one; over tasks, in standard deviations of each.
-function comparableScores(study, kept) {
-  const { width, filled: scores } = study;
-  if (study.tasks.length < 2) return scores;
-  const own = study.tasks.map(() => []);
-  const counts = (at) => kept[at] && study.flags[at] & COUNTED;
-  for (let at = 0; at < scores.length; at++) {
-    if (counts(at)) own[study.task[Math.floor(at / width)]].push(scores[at]);
+// The tasks of the trials that are kept and count.
+function keptTasks(study, kept) {
+  const tasks = new Set();
+  for (let at = 0; at < kept.length; at++) {
+    if (kept[at] && study.flags[at] & COUNTED) tasks.add(study.task[Math.floor(at / study.width)]);
   }
-  const centre = own.map(meanOf), scale = own.map((values, task) => deviation(values, centre[task]));
-  return scores.map((score, at) => {
-    const task = study.task[Math.floor(at / width)];
-    return (score - centre[task]) / (scale[task] > 0 ? scale[task] : 1);
+  return [...tasks].sort((a, b) => a - b);
+}
+
+// The mean and standard deviation of each task over all trials of the study, whatever a reader keeps.
+function taskScales(study) {
+  const own = study.tasks.map(() => []);
+  for (let at = 0; at < study.filled.length; at++) {
+    if (study.flags[at] & COUNTED) own[study.task[Math.floor(at / study.width)]].push(study.filled[at]);
+  }
+  return own.map((values) => {
+    const centre = meanOf(values), scale = deviation(values, centre);
+    return { centre, scale: scale > 0 ? scale : 1 };
+  });
+}
+
+// Scores as comparisons take them: the worst for a trial without one; over tasks, in standard deviations of each.
+// A restriction to a single task has the metric's own unit.
+function comparableScores(study, standardised) {
+  if (!standardised) return study.filled;
+  const scales = taskScales(study);
+  return study.filled.map((score, at) => {
+    const { centre, scale } = scales[study.task[Math.floor(at / study.width)]];
+    return (score - centre) / scale;
   });
 }
 
@@ -214,12 +230,13 @@ function recompute(study, state, before) {
     ...withoutTest(comparedFractions(study, kept, outcomes, pair, codes[outcome])),
   }))));
   if (before) return { ...before, outcomes, arms, paired };
-  const comparable = comparableScores(study, kept);
+  const tasks = keptTasks(study, kept), standardised = study.tasks.length > 1 && tasks.length !== 1;
+  const comparable = comparableScores(study, standardised);
   const scores = corrected(study.compared.map((pair) => ({
     arms: pair, p_adjusted: null, ...withoutTest(comparedScores(study, kept, comparable, pair)),
   })));
   const grid = profileGrid(study), profiles = study.arms.map((_, arm) => profileOf(study, kept, arm, grid));
   const configurations = new Set();
   for (let at = 0; at < kept.length; at++) if (kept[at]) configurations.add(study.configuration[Math.floor(at / width)]);
-  return { kept, outcomes, arms, paired, scores, profiles, grid, configurations: configurations.size };
+  return { kept, outcomes, arms, paired, scores, tasks, standardised, profiles, grid, configurations: configurations.size };
 }

@@ -25,34 +25,52 @@ function cellWords(study, state) {
 
 // What differences can be shown of: the outcomes, then the mean score.
 function measures(study) {
-  const scores = { key: "score", words: "mean " + study.metric + (study.tasks.length > 1 ? ", in SDs of each task" : ""), decimals: 3 };
   const outcomes = study.primary ? ["learned_nothing", "good"] : [];
   outcomes.sort((a, b) => Number(b === study.primary) - Number(a === study.primary));
-  return [...outcomes.map((key) => ({ key, words: key.replace("_", " ") + ", in points", decimals: 1 })), scores];
+  const shares = { learned_nothing: "share that learned nothing", good: "share that is good" };
+  return [...outcomes.map((key) => ({ key, words: shares[key], unit: "percentage points", decimals: 1 })),
+    { key: "score", words: "mean " + study.metric, unit: null, decimals: 3 }];
+}
+
+// A measure with its unit, which for scores changes where a single task is kept.
+function measureWords(study, found, measure) {
+  if (measure.unit) return measure.words + ", in " + measure.unit;
+  if (study.tasks.length < 2) return measure.words;
+  return found.standardised ? measure.words + ", in standard deviations of its task" : measure.words + " on " + study.tasks[found.tasks[0]];
+}
+
+// What a standard deviation of each task is in the metric's unit.
+function deviationWords(study) {
+  const each = taskScales(study).map(({ scale }, task) => study.tasks[task] + " " + Number(scale.toPrecision(2)));
+  return "Standard deviation of a task: over all configurations of all arms, whatever is kept here (" + each.join(", ") + ").";
 }
 
 // Of two arms every difference; of more, those of the chosen measure.
 function makeComparisons(study, table, place, act) {
   if (!table) return () => {};
-  const known = measures(study), several = study.compared.length > 1;
-  const chosen = chooser("difference in", known.map((each) => each.words), (at) => act.change((state) => { state.measure = known[at].key; }));
-  if (several) place.append(chosen.label);
+  const known = measures(study), several = study.compared.length > 1, columns = table.parentElement.tHead.rows[0].cells.length;
+  const chosen = chooser("Difference in", known.map((each) => each.words), (at) => act.change((state) => { state.measure = known[at].key; }));
+  if (several && known.length > 1) place.append(chosen.label);
+  const caption = table.parentElement.querySelector("[data-unit]"), note = document.querySelector("[data-deviation]");
   return (found, state) => {
     chosen.select.value = known.findIndex((each) => each.key === state.measure);
-    const rows = known.filter((each) => !several || each.key === state.measure).flatMap((measure) => {
+    const shown = known.filter((each) => !several || each.key === state.measure), alone = shown.length === 1;
+    caption.textContent = alone ? " in the " + measureWords(study, found, shown[0]) : "";
+    note.textContent = found.standardised && shown.some((each) => !each.unit) ? deviationWords(study) : "";
+    const rows = shown.flatMap((measure) => {
       const scale = measure.key === "score" ? 1 : 100;
       const entries = measure.key === "score" ? found.scores : found.paired.filter((entry) => entry.outcome === measure.key);
       return entries.map((entry) => {
         const [value, low, high] = turned(measure.key === "score" ? entry.mean_difference : entry.difference, entry);
         const write = (number, decimals) => signed(scale * number, decimals);
         const words = value === null ? "\u2013" : withEnds(value, low, high, measure.decimals, write);
-        return make("tr", {}, make("th", { scope: "row" }, study.arms[entry.arms[1]] + " \u2212 " + study.arms[entry.arms[0]]),
-          make("td", {}, measure.words), make("td", {}, words),
+        return make("tr", {}, make("th", { scope: "row" }, named(study.arms[entry.arms[1]]), " \u2212 ", named(study.arms[entry.arms[0]])),
+          alone ? null : make("td", {}, measureWords(study, found, measure)), make("td", {}, words),
           study.watched ? null : make("td", {}, pNumber(entry.p_value)),
           study.watched || !several ? null : make("td", {}, pNumber(entry.p_adjusted)));
       });
     });
-    const empty = make("tr", {}, make("td", { colspan: table.parentElement.tHead.rows[0].cells.length }, nothingLeft(study)));
+    const empty = make("tr", {}, make("td", { colspan: columns }, nothingLeft(study)));
     table.replaceChildren(...(found.configurations ? rows : [empty]));
   };
 }
@@ -70,7 +88,7 @@ function turned(value, entry) {
 }
 
 function showProfiles(study, found, state, box) {
-  const frame = chartFrame(400, 330), [low, high] = study.range;
+  const frame = chartFrame(350, 300), [low, high] = study.range;
   const x = linearScale(low, high, frame.left, frame.right), y = linearScale(0, 100, frame.bottom, frame.top);
   const svg = chart(frame, "Performance profiles of the configurations kept");
   drawAxes(svg, frame, x, y, "threshold of " + study.metric, "% of configurations " + (study.sign < 0 ? "below" : "above"));
@@ -95,7 +113,7 @@ function showProfiles(study, found, state, box) {
     return;
   }
   const areas = found.profiles.map((entry, arm) => entry && make("li", {}, swatch(arm),
-    study.arms[arm] + " " + entry.area.toFixed(3) +
+    named(study.arms[arm]), " " + entry.area.toFixed(3) +
     (entry.area_low === null ? "" : " [" + entry.area_low.toFixed(3) + " to " + entry.area_high.toFixed(3) + "]")));
   box.replaceChildren(caption, svg,
     make("p", { class: "key" }, "Area under each line:"), make("ul", { class: "key" }, ...areas.filter(Boolean)),

@@ -2,7 +2,7 @@
 // #explore?only.rate=0.001..0.1&only.optimizer=sgd&task=mnist&nothing=0.62&good=0.8&pair=0,1&by=rate&select=3-5,9
 
 const LONGEST_ADDRESS = 20000;
-const PARTS = ["task", "nothing", "good", "pair", "difference", "by", "heat", "select"];
+const PARTS = ["task", "nothing", "good", "pair", "difference", "by", "shade", "heat", "select"];
 
 function newState(study) {
   return {
@@ -10,6 +10,7 @@ function newState(study) {
     pair: study.compared.length ? study.compared[0] : [0, Math.min(1, study.width - 1)],
     measure: measures(study)[0].key,
     by: Math.max(0, study.axes.findIndex((entry) => entry.stops.length > 0)), heat: null,
+    shade: 0,
   };
 }
 
@@ -43,6 +44,7 @@ function addressOf(study, state) {
   const fresh = newState(study);
   if (String(state.pair) !== String(fresh.pair)) parts.set("pair", state.pair.join(","));
   if (state.by !== fresh.by) parts.set("by", study.axes[state.by].name);
+  if (state.shade !== fresh.shade) parts.set("shade", state.shade);
   if (state.measure !== fresh.measure) parts.set("difference", state.measure);
   if (state.heat) parts.set("heat", state.heat.join(","));
   if (state.selected.size) parts.set("select", rangesOf(state.selected));
@@ -104,6 +106,9 @@ function stateOf(study, address) {
   const by = study.axes.findIndex((entry) => entry.name === parts.get("by"));
   if (by >= 0) state.by = by;
   else if (parts.has("by")) wrong("by", parts.get("by"));
+  const shade = place(parts.get("shade") || "", study.width);
+  if (shade >= 0) state.shade = shade;
+  else if (parts.has("shade")) wrong("shade", parts.get("shade"));
   const heat = (parts.get("heat") || "").split(",");
   if (heat.length === 3) {
     const axes = heat.slice(0, 2).map((text) => place(text, study.axes.length)), shown = heatChoices(study).map((c) => c.key);

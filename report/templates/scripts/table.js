@@ -14,6 +14,9 @@ async function startTable(packedRows) {
     texts = columns[0].map((_, place) => columns.map((column) => column[place]));
   }
   const rows = texts.map((cells, place) => ({ place, cells, low: null }));
+  // At first in the order of the hyperparameters; a row's place stays that of its unit.
+  const varied = heads.flatMap((head, at) => ("varied" in head.dataset ? [at] : []));
+  rows.sort((a, b) => varied.reduce((order, at) => order || compared(a, b, at), 0) || a.place - b.place);
   const filter = document.getElementById("filter"), shown = document.querySelector("[data-shown]");
   const previous = document.querySelector("[data-previous]"), next = document.querySelector("[data-next]");
   let column = -1, direction = 1, page = 0, keeps = null, act = null, selected = new Set(), drawn = [];
@@ -25,14 +28,16 @@ async function startTable(packedRows) {
     return entry.low.some((cell) => cell.includes(word));
   }
 
-  function before(a, b) {
-    const x = a.cells[column], y = b.cells[column];
+  // Rows without a value come last, in either direction.
+  function compared(a, b, at, way = 1) {
+    const x = a.cells[at], y = b.cells[at];
     const [noX, noY] = [x, y].map((text) => ["–", "", NO_VALUE].includes(text));
-    if (noX || noY) return noX === noY ? a.place - b.place : noX ? 1 : -1;
+    if (noX || noY) return Number(noX) - Number(noY);
     const p = Number(x.replace("−", "-")), q = Number(y.replace("−", "-"));
-    const order = Number.isNaN(p) || Number.isNaN(q) ? (x < y ? -1 : x > y ? 1 : 0) : p - q;
-    return direction * order || a.place - b.place;
+    return way * (Number.isNaN(p) || Number.isNaN(q) ? (x < y ? -1 : x > y ? 1 : 0) : p - q);
   }
+
+  const before = (a, b) => compared(a, b, column, direction) || a.place - b.place;
 
   function rowOf(entry) {
     const cells = entry.cells.map((text, place) => {
@@ -65,7 +70,7 @@ async function startTable(packedRows) {
     mark();
     const range = part.length ? (page * PAGE + 1) + " to " + (page * PAGE + part.length) + " of " : "none of ";
     const narrowed = words.length || keeps;
-    shown.textContent = range + found.length + (narrowed ? " that fit, " + rows.length + " in all" : "");
+    shown.textContent = range + found.length + (narrowed ? " that match, " + rows.length + " in all" : "");
     previous.disabled = page === 0;
     next.disabled = page >= pages - 1;
     previous.hidden = next.hidden = pages === 1;

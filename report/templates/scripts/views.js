@@ -3,6 +3,8 @@
 const MOST_LINES = 400;
 const MOST_ROWS = 12;
 const MOST_DOTS = 3000;
+const MANY_LINES = 100;
+const SHADES = 5;
 
 function makeViews(study, box, act) {
   const views = [];
@@ -62,7 +64,7 @@ function pairsView(study, box, act) {
   const plot = makePlot(figure, "Pairs", act);
   const note = make("p", { class: "key" }), dashed = study.threshold ? " Dashed: good; the thresholds of having learned nothing " +
     "differ between trials, and a point’s card has its own." : "";
-  const words = "Each point is one configuration, in the colour of the arm that scores better." + dashed;
+  const words = `Each point is ${unitNoun(study)}, in the colour of the arm that scores better.` + dashed;
   figure.append(make("p", { class: "key" }, words), note);
   box.append(figure);
   const choose = (arm, side) => act.change((state) => {
@@ -76,11 +78,11 @@ function pairsView(study, box, act) {
     highlight: plot.highlight,
     relevel: (state) => relevel(state),
     update: (found, state) => {
-      const [a, b] = state.pair, frame = chartFrame(400, 330);
+      const [a, b] = state.pair, frame = chartFrame(350, 300, 65);
       [first.select.value, second.select.value] = [a, b];
       const x = linearScale(...range, frame.left, frame.right), y = linearScale(...range, frame.bottom, frame.top);
       const svg = chart(frame, "", { role: null, "aria-hidden": "true" });
-      drawAxes(svg, frame, x, y, study.metric + ", " + study.arms[a], study.arms[b]);
+      drawAxes(svg, frame, x, y, study.metric + ", " + study.arms[a], [study.metric + ",", study.arms[b]]);
       relevel = levelLines(study, svg, frame, [["x", x], ["y", y]]);
       relevel(state);
       svg.append(draw("path", { class: "edge", d: `M${x(range[0])} ${y(range[0])}L${x(range[1])} ${y(range[1])}` }));
@@ -106,14 +108,15 @@ function axisView(study, box, act) {
   figure.append(make("figcaption", {}, "Score along a hyperparameter"), make("div", { class: "choices" }, by.label));
   const plot = makePlot(figure, "Score along a hyperparameter", act);
   const note = make("p", { class: "key" });
-  figure.append(make("ul", { class: "key" }, ...study.arms.map((name, arm) => make("li", {}, swatch(arm), name))), note);
+  const arms = make("ul", { class: "key" }, ...study.arms.map((name, arm) => make("li", {}, swatch(arm), named(name))));
+  figure.append(arms, make("p", { class: "key" }, `Each point is ${unitNoun(study)}, with one arm.`), note);
   box.append(figure);
   let relevel = null;
   return {
     highlight: plot.highlight,
     relevel: (state) => relevel(state),
     update: (found, state) => {
-      const entry = study.axes[state.by], frame = chartFrame(400, 330), ranged = entry.stops.length > 0;
+      const entry = study.axes[state.by], frame = chartFrame(350, 300), ranged = entry.stops.length > 0;
       by.select.value = state.by;
       const x = axisScale(study, state.by, frame.left, frame.right), y = linearScale(...range, frame.bottom, frame.top);
       const svg = chart(frame, "", { role: null, "aria-hidden": "true" });
@@ -140,13 +143,19 @@ function axisView(study, box, act) {
 // Axes lie one below the other, so that every label is written as it is read, on a telephone, too.
 function parallelView(study, box, act) {
   const figure = make("figure", {}), range = scoreRange(study), note = make("p", { class: "key" });
-  figure.append(make("figcaption", {}, "Parallel coordinates"));
+  const by = chooser("coloured by the score of", study.arms, (arm) => act.change((state) => { state.shade = arm; }));
+  figure.append(make("figcaption", {}, "Parallel coordinates"), make("div", { class: "choices" }, by.label));
   const plot = makePlot(figure, "Parallel coordinates", act);
-  figure.append(note);
+  // Worse to better, whichever way the metric goes.
+  const margin = MARGIN / (1 + 2 * MARGIN) * (range[1] - range[0]), reached = [range[0] + margin, range[1] - margin];
+  const ends = (study.sign < 0 ? reached.reverse() : reached).map((end) => short(Number(end.toPrecision(2))));
+  const steps = Array.from({ length: SHADES }, (_, shade) => make("span", { class: "step shade" + shade, "aria-hidden": "true" }));
+  const scale = make("span", { class: "steps" }, ends[0] + " ", ...steps, " " + ends[1]);
+  figure.append(make("p", { class: "key" }, `${study.metric}, worse to better: `, scale), note);
   box.append(figure);
   const hyperparameters = study.axes.slice(0, Math.max(2, MOST_ROWS - study.width));
   const rows = hyperparameters.length + study.width, height = 50;
-  const frame = { width: 400, height: rows * height + 8, left: 14, right: 386, top: 0, bottom: rows * height };
+  const frame = { width: 350, height: rows * height + 8, left: 14, right: 336, top: 0, bottom: rows * height };
   const scales = [
     ...hyperparameters.map((_, axis) => axisScale(study, axis, frame.left, frame.right)),
     ...study.arms.map(() => linearScale(...range, frame.left, frame.right)),
@@ -172,11 +181,19 @@ function parallelView(study, box, act) {
     });
     return line;
   }
+  // Which of the steps from the worst score to the best; -1 without a score.
+  function shadeOf(unit, arm) {
+    const at = unit * study.width + arm;
+    if (!counts(study, at)) return -1;
+    const share = (within(study.filled[at], range) - range[0]) / (range[1] - range[0]);
+    return Math.min(SHADES - 1, Math.floor(SHADES * (study.sign < 0 ? 1 - share : share)));
+  }
   return {
     highlight: plot.highlight,
     relevel: () => {},
-    update: (found) => {
+    update: (found, state) => {
       const svg = chart(frame, "", { role: null, "aria-hidden": "true" }), lines = [[], []];
+      by.select.value = state.shade;
       for (let unit = 0; unit < study.units; unit++) {
         let kept = false, counted = false;
         for (let arm = 0; arm < study.width; arm++) {
@@ -187,8 +204,12 @@ function parallelView(study, box, act) {
         lines[Number(kept)].push(unit);
       }
       const thin = (units) => units.filter((_, at) => at % Math.ceil(units.length / MOST_LINES) === 0);
-      svg.append(draw("path", { class: "lines left-out", d: thin(lines[0]).map(trace).join("") }),
-        draw("path", { class: "lines kept", d: thin(lines[1]).map(trace).join("") }));
+      svg.append(draw("path", { class: "lines left-out", d: thin(lines[0]).map(trace).join("") }));
+      const drawn = thin(lines[1]), many = drawn.length > MANY_LINES ? " many" : "";
+      for (let shade = -1; shade < SHADES; shade++) {
+        const own = drawn.filter((unit) => shadeOf(unit, state.shade) === shade);
+        if (own.length) svg.append(draw("path", { class: `lines kept shade${shade}${many}`, d: own.map(trace).join("") }));
+      }
       scales.forEach((scale, row) => {
         const arm = row - hyperparameters.length, y = middle(row);
         const name = arm < 0 ? hyperparameters[row].label : study.metric + ", " + study.arms[arm];
@@ -203,7 +224,7 @@ function parallelView(study, box, act) {
       const all = shown === lines[1].length ? "" : ` ${shown} of ${lines[1].length.toLocaleString("en")} are drawn.`;
       const more = hyperparameters.length < study.axes.length ? ` The first ${hyperparameters.length} hyperparameters.` : "";
       const skips = hyperparameters.some((axis) => axis.missing) ? ` A line skips the axes of which it has ${NO_VALUE}.` : "";
-      note.textContent = "Each line is one configuration." + all + more + skips;
+      note.textContent = `Each line is ${unitNoun(study)}.` + all + more + skips;
       const pointsOf = (unit) => places(unit).flatMap((x, row) =>
         (x === null ? [] : [{ unit, arm: row - hyperparameters.length, kept: true, x, y: middle(row) }]));
       let points = null;

@@ -26,6 +26,12 @@ def expected_shares(analysis: Analysis, kept: pd.Series[Any], nothing: float | N
     ]
 
 
+def in_order(analysis: Analysis, kept: Any) -> list[int]:
+    """Configurations as the table lists them: by their hyperparameters from left to right, those without one last."""
+    frame = analysis.frames.configurations.loc[kept, analysis.hyperparameters]
+    return list(frame.sort_values(analysis.hyperparameters, kind="stable").index)
+
+
 def place_of(browser: Browser, title: str, number: int = 0) -> tuple[float, float]:
     """Where in the window a point of a figure is; the figure is scrolled to the middle of it."""
     x, y = browser.run(
@@ -59,7 +65,7 @@ def test_ticks_restrict_the_numbers_the_table_and_grey_the_rest(browser: Browser
     configurations = page.frames.configurations
     kept = configurations.index[configurations["optimizer"] != "sgd"]
     assert words(browser, "[data-kept]") == f"{len(kept)} of 24 configurations"
-    assert rows(browser) == list(kept)
+    assert rows(browser) == in_order(page, kept)
     assert shares(browser) == expected_shares(page, page.study.trials["configuration"].isin(kept)) != before
     labels = "return [...document.querySelectorAll('.whole')].map(label => label.checkVisibility())"
     assert len(browser.run(labels)) > 8
@@ -197,11 +203,11 @@ def test_keys_reach_points_and_rows(browser: Browser, page: Analysis) -> None:
     button = browser.driver.find_element("css selector", "#table tbody button[tabindex='0']")
     button.send_keys(Keys.ARROW_DOWN)
     active = browser.driver.switch_to.active_element
-    assert active.text == "1"
+    assert active.text == str(in_order(page, page.frames.configurations.index)[1])
     active.send_keys(Keys.ENTER)
     browser.settle()
     assert active.get_attribute("aria-pressed") == "true"
-    assert words(browser, "[data-card] h3") == "Configuration 1"
+    assert words(browser, "[data-card] h3") == f"Configuration {active.text}"
     assert lit(browser) == [True, True, True]
 
 
@@ -216,8 +222,13 @@ def test_a_tap_selects(browser: Browser, page: Analysis) -> None:
     assert words(browser, "[data-card]").startswith("Configuration ")
 
 
-def test_reset_clears_the_selection_too(browser: Browser, page: Analysis) -> None:
-    browser.driver.get(browser.driver.current_url.split("#")[0] + "#explore?select=1-3")
+def test_reset_is_for_restrictions_and_clears_the_selection_too(browser: Browser, page: Analysis) -> None:
+    address = browser.driver.current_url.split("#")[0]
+    browser.driver.get(f"{address}#explore?select=1-3")
+    browser.settle()
+    assert browser.run("return document.querySelector('[data-reset]').disabled"), "every configuration is shown"
+    assert not browser.run("return document.querySelector('[data-clear]').hidden")
+    browser.driver.get(f"{address}#explore?select=1-3&good=0.7")
     browser.settle()
     assert not browser.run("return document.querySelector('[data-reset]').disabled")
     browser.run("document.querySelector('[data-reset]').click()")
