@@ -147,7 +147,7 @@ def render(analysis: Analysis) -> str:
 def notebook_html(analysis: Analysis) -> str:
     """The first screen as a notebook shows it: one element with its style, which applies to nothing else."""
     style = f"{_notebook_theme()}\n{asset('first_screen.css')}"
-    values = _first_screen(first_screen(analysis), level=4)
+    values = _first_screen(first_screen(analysis), level=4, links=False)
     return _environment().get_template("notebook.html").render(style=Markup(style), **values)  # noqa: S704 - our own
 
 
@@ -213,9 +213,9 @@ def _analysed(study: StudyStore | StudyFrames | Analysis) -> Analysis:
     return study if isinstance(study, Analysis) else analyse(study)
 
 
-def _first_screen(screen: FirstScreen, level: int = 3) -> dict[str, object]:
-    """The values of `first_screen.html`; `level` is that of its heading."""
-    return {"screen": screen, "level": level, "no_warnings": NO_WARNINGS}
+def _first_screen(screen: FirstScreen, level: int = 3, links: bool = True) -> dict[str, object]:
+    """The values of `first_screen.html`: `level` is that of its heading; a notebook has no sections to link to."""
+    return {"screen": screen, "level": level, "links": links, "no_warnings": NO_WARNINGS}
 
 
 def _notebook_theme() -> str:

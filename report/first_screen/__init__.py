@@ -2,6 +2,7 @@
 
 - `lines`: every comparison with its interval and verdict
 - `sentence`: the verdict in one sentence
+- `location`: at which values of a hyperparameter its difference lies
 - `arm_table`: the fractions and scores of each arm
 - `scale`: where a value lies on the axis of the figure
 - `screen`: all of it for the template `first_screen.html`

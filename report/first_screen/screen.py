@@ -11,6 +11,7 @@ from report.document import Numbers, Picture
 from report.drawing.comparisons import draw_comparisons
 from report.first_screen.arm_table import arm_table
 from report.first_screen.lines import DEVIATIONS, OPPOSITE, POINTS, Comparisons, Line, comparisons_of
+from report.first_screen.location import location_section, location_sentence
 from report.first_screen.scale import Scale
 from report.first_screen.sentence import sentence
 from report.sections.cautions import cautions
@@ -70,6 +71,10 @@ class FirstScreen:
 
     name: str
     sentence: str
+    location: str
+    """Where the difference of the verdict lies; empty where that is not shown."""
+    location_section: tuple[str, str] | None
+    """Name and title of the section that shows where."""
     further: tuple[str, ...]
     """The other sentences of a study that stands alone."""
     comparisons: DrawnComparisons | None
@@ -93,6 +98,8 @@ def first_screen(analysis: Analysis) -> FirstScreen:
     return FirstScreen(
         name=text(analysis.frames.name, 200),
         sentence=sentence(analysis, compared),
+        location=location_sentence(analysis),
+        location_section=location_section(analysis),
         further=tuple(analysis.results["verdict"][1:3]) if analysis.alone else (),
         comparisons=None if compared is None else _drawn(compared),
         arms=table[0] if table else None,
