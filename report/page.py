@@ -24,6 +24,7 @@ from report.exploring.data import explore_data
 from report.exploring.section import explore_section
 from report.first_screen.glossary import arm_lines, glossary
 from report.first_screen.screen import NO_WARNINGS, FirstScreen, first_screen, verdict_picture
+from report.first_screen.studied import studied
 from report.frames import StudyFrames
 from report.sections import make_sections, sections_by_part
 from report.sections.configurations import configuration_table
@@ -121,6 +122,7 @@ def render(analysis: Analysis) -> str:
     """The page."""
     sheet, code = style(), script()
     frames, explored, configurations = analysis.frames, explore_data(analysis), configuration_table(analysis)
+    imported = frames.document.get("imported") is not None
     return (
         _environment()
         .get_template("page.html")
@@ -132,7 +134,9 @@ def render(analysis: Analysis) -> str:
             data=page_data(explored, configurations),
             explore=explore_section(analysis) if explored else None,
             name=text(frames.name, 200),
-            description=text(frames.document.get("description", ""), 2000),
+            # The description of an import is always the same.
+            description="" if imported else text(frames.document.get("description", ""), 2000),
+            studied=studied(analysis),
             **_first_screen(first_screen(analysis)),
             arm_lines=arm_lines(analysis),
             glossary=glossary(analysis),

@@ -49,7 +49,7 @@ def _caption(analysis: Analysis) -> str:
     scores = (
         f"median {analysis.metric_words} on each task"
         if analysis.frames.tasks
-        else f"scores are {analysis.metric_words}"
+        else f"median and best: {analysis.metric_words}"
     )
     return f"{over}{each}{tasks}{epoch}{ends}; {scores}"
 

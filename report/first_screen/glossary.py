@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from report.first_screen.studied import nothing_limit
 from report.sections.left_out import counting
 from report.words import number, spaced, text
 from robustness.methods import METHODS
@@ -61,11 +62,7 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
         f"a trial is judged by its {analysis.metric_words} there; {analysis.goal.word} is better",
     )
     if frames.has_thresholds:
-        side = ("at most" if analysis.judge.inclusive else "below") if not analysis.goal.minimizes else "above"
-        cells = analysis.judge.cells.values()
-        level = f"{analysis.nothing:.3f}"
-        if cells:
-            level = f"the threshold of its arm and initial noise, {min(cells):.3f} to {max(cells):.3f}"
+        side, level = nothing_limit(analysis)
         yield "learned nothing", f"a trial whose {analysis.metric_words} is {side} {level}"
         good = "at most" if analysis.goal.minimizes else "at least"
         yield "good", f"a trial whose {analysis.metric_words} is {good} {analysis.good:g}"
