@@ -35,6 +35,8 @@ EXTREME = 1000
 """How many interquartile ranges from the median the worst score may lie before it decides the means."""
 NARROW = 0.1
 """The least range of thresholds over which a verdict should hold."""
+OFTEN = 0.05
+"""The least share of thresholds that must favour an arm for a caution."""
 
 
 def cautions(analysis: Analysis) -> list[str]:
@@ -304,7 +306,9 @@ def _depends(analysis: Analysis) -> Iterator[str]:
     hidden, narrow, reversed_at = [], [], []
     thresholds = analysis.results["thresholds"]
     for entry in thresholds["dependence"] if thresholds else ():
-        others = [arm for arm in entry["favoured"] if arm != entry["favours"]]
+        # Of hundreds of thresholds a few favour an arm by chance.
+        often = [each["arm"] for each in entry["favouring"] if each["count"] >= OFTEN * entry["checked"]]
+        others = [arm for arm in often if arm != entry["favours"]]
         if entry["favours"] and others:
             reversed_at.append(
                 f"{_names(entry['arms'])} ({text(entry['favours'], 60)} is favoured from {_range(entry)}, "

@@ -142,7 +142,7 @@ def test_the_page_says_how_diverged_trials_count(few: Analysis) -> None:
 
 def test_statements_about_thresholds_name_their_tests(few: Analysis) -> None:
     page = render(few)
-    assert "The test of the verdict, repeated at each threshold alone, " in page
+    assert "An arm is favoured at a threshold if the verdict&#39;s test is significant there." in page
     assert "By counting alone, without a test, " in page
     assert "tested at all thresholds together, " in page
 
