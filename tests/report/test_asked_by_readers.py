@@ -64,7 +64,9 @@ def test_an_import_whose_difference_grows_after_the_best_epoch_says_so(tmp_path:
         for epoch, better in at
     ]
     (found,) = [each for each in cautions(imported(tmp_path, rows, epoch="epoch", judged="best")) if "epoch" in each]
-    assert found.startswith("The size of the difference depends on the epoch: b minus a in the mean value is +0.0")
+    assert found.startswith(
+        "No verdict changes with the epoch, but the size of the difference does: b minus a in the mean value is +0.0"
+    )
     assert " at the best epoch, +0.3" in found
 
 
