@@ -23,6 +23,8 @@ from report.judged_study import JudgedStudy
 from report.records.estimates import JudgedOutcome, OutcomeFractions
 from report.sections import own_results, section_results, stands_alone
 from report.sections.hyperparameters import values_of
+from report.sections.interactions import InteractionsResult
+from report.sections.location import location
 from report.sections.results import Head, Results
 from report.sections.tasks import TaskResults
 from report.sections.tasks import sentences as task_sentences
@@ -183,6 +185,9 @@ def _results(study: JudgedStudy) -> dict[str, object]:
         "goal": frames.goal.name,
         "primary": frames.primary if frames.has_thresholds else None,
         "verdict": sentences,
+        "location": None
+        if stands_alone(parts)
+        else location(study, cast(list[InteractionsResult], parts["interactions"])),
         "sampling": {
             "strategy": frames.document["sampling"].get("strategy", "random"),
             "configurations": len(frames.configurations),

@@ -145,6 +145,10 @@ class StudyFrames:
         """The heading of corrected p-values."""
         return "By Holm" if self.watched is None else "Corrected"
 
+    def corrected_over(self, count: int) -> str:
+        """The heading of p-values that are corrected over so many comparisons: `By Holm, over 15`."""
+        return f"{self.corrected}, over {count}" if count > 1 else self.corrected
+
     @property
     def metric(self) -> str:
         """The measure by which the study judges an epoch."""

@@ -24,6 +24,7 @@ from report.exploring.data import explore_data
 from report.exploring.section import explore_section
 from report.first_screen.glossary import arm_lines, glossary
 from report.first_screen.screen import NO_WARNINGS, FirstScreen, first_screen, verdict_picture
+from report.first_screen.studied import studied
 from report.frames import StudyFrames
 from report.sections import make_sections, sections_by_part
 from report.sections.configurations import configuration_table
@@ -122,6 +123,7 @@ def render(analysis: Analysis) -> str:
     """The page."""
     sheet, code = style(), script()
     frames, explored, configurations = analysis.frames, explore_data(analysis), configuration_table(analysis)
+    imported = frames.document.get("imported") is not None
     return (
         _environment()
         .get_template("page.html")
@@ -133,7 +135,9 @@ def render(analysis: Analysis) -> str:
             data=page_data(explored, configurations),
             explore=explore_section(analysis) if explored else None,
             name=text(frames.name, 200),
-            description=text(frames.document.get("description", ""), 2000),
+            # The description of an import is always the same.
+            description="" if imported else text(frames.document.get("description", ""), 2000),
+            studied=studied(analysis),
             **_first_screen(first_screen(analysis)),
             arm_lines=arm_lines(analysis),
             glossary=glossary(analysis),
@@ -148,7 +152,7 @@ def render(analysis: Analysis) -> str:
 def notebook_html(analysis: Analysis) -> str:
     """The first screen as a notebook shows it: one element with its style, which applies to nothing else."""
     style = f"{_notebook_theme()}\n{asset('first_screen.css')}"
-    values = _first_screen(first_screen(analysis), level=4)
+    values = _first_screen(first_screen(analysis), level=4, links=False)
     return _environment().get_template("notebook.html").render(style=Markup(style), **values)  # noqa: S704 - our own
 
 
@@ -214,9 +218,9 @@ def _analysed(study: StudyStore | StudyFrames | Analysis) -> Analysis:
     return study if isinstance(study, Analysis) else analyse(study)
 
 
-def _first_screen(screen: FirstScreen, level: int = 3) -> dict[str, object]:
-    """The values of `first_screen.html`; `level` is that of its heading."""
-    return {"screen": screen, "level": level, "no_warnings": NO_WARNINGS}
+def _first_screen(screen: FirstScreen, level: int = 3, links: bool = True) -> dict[str, object]:
+    """The values of `first_screen.html`: `level` is that of its heading; a notebook has no sections to link to."""
+    return {"screen": screen, "level": level, "links": links, "no_warnings": NO_WARNINGS}
 
 
 def _notebook_theme() -> str:

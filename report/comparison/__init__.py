@@ -21,7 +21,7 @@ from report.comparison.fractions import (
     paired_comparison,
 )
 from report.comparison.pairs import Sample, by_configuration, by_task, has_outcome, normalised, side_by_side
-from report.comparison.scores import independent_scores, score_comparison, score_comparisons, score_pairs
+from report.comparison.scores import independent_scores, mean_score, score_comparison, score_comparisons, score_pairs
 
 __all__ = [
     "Sample",
@@ -37,6 +37,7 @@ __all__ = [
     "has_outcome",
     "independent_scores",
     "independent_table",
+    "mean_score",
     "normalised",
     "outcome_counts",
     "paired_comparison",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from report.comparison.intervals import estimate
 from report.comparison.pairs import Sample, by_task, has_outcome, side_by_side
+from report.comparison.scores import mean_score
 from report.frames import StudyFrames
 from report.judging import OUTCOMES
 from report.records.comparisons import PairedComparison, PairedTable
@@ -77,6 +78,7 @@ def outcome_counts(judged: pd.DataFrame, frames: StudyFrames) -> dict[str, ArmCo
             **at[frames.rule],
             "best": frames.goal.best(scores.tolist()),
             "median": float(scores.median()) if len(scores) else None,
+            "mean": mean_score(paired, scores, arm),
             "at": at,
             "diverged": int(diverged.sum()),
             "good_then_diverged": int((diverged & good_at_best).sum()),

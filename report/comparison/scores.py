@@ -74,6 +74,12 @@ def score_comparison(
     return Uncorrected(entry) if sample.watch is None else Uncorrected(*sample.watch.by_score(entry, scores))
 
 
+def mean_score(judged: pd.DataFrame, scores: pd.Series[Any], arm: str) -> float | None:
+    """The mean of an arm's scores over configurations; None without any."""
+    own = by_configuration(side_by_side(judged, scores, [arm]))[arm]
+    return float(own.mean()) if len(own) else None
+
+
 def _comparable(judged: pd.DataFrame, summary: Summary, sample: Sample) -> pd.Series[Any]:
     """The scores of trials, in standard deviations of their task where there are several.
 

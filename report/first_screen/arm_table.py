@@ -1,15 +1,17 @@
-"""The arms of a study in a small table: fractions with their intervals, median and best score."""
+"""The arms of a study in a small table: fractions with their intervals, and scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from report.document import Numbers
-from report.judging import OUTCOMES
+from report.judging import OUTCOMES, own_scores
 from report.records.estimates import Fraction, known
 from report.words import DASH, brief, has_interval, metric_words, percent, plus_minus, score_decimals, short_units, text
 from robustness.errors import plural
+from robustness.metrics import find_metric
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -21,8 +23,17 @@ MOST_TASKS = 5
 HEADS = {"learned_nothing": "Learned nothing", "good": "Good"}
 
 
-def arm_table(analysis: Analysis) -> tuple[Numbers, str] | None:
-    """The table and its caption; None for a study that stands alone in another way, and without results."""
+@dataclass(frozen=True)
+class ArmTable:
+    """The table, its caption, and which of its cells, by row and column, hold the best score of their column."""
+
+    numbers: Numbers
+    caption: str
+    best: frozenset[tuple[int, int]] = frozenset()
+
+
+def arm_table(analysis: Analysis) -> ArmTable | None:
+    """The table of the arms; None for a study that stands alone in another way, and without results."""
     finals, search = analysis.results.get("finals"), analysis.results.get("search")
     if finals is not None:
         return _of_final_models(finals)
@@ -31,10 +42,21 @@ def arm_table(analysis: Analysis) -> tuple[Numbers, str] | None:
     if analysis.alone or not any(entry["paired"] for entry in analysis.results["arms"].values()):
         return None
     columns, rows = _by_fractions(analysis) if analysis.frames.has_thresholds else ((), {})
-    more, cells = _scores(analysis)
+    scores = _scores(analysis)
     arms = list(analysis.results["arms"])
-    table = tuple((text(arm, 60), *rows.get(arm, ()), *cells[arm]) for arm in arms)
-    return Numbers(("Arm", *columns, *more), table), _caption(analysis)
+    cells = _written(analysis.frames.metric, scores, len(arms))
+    table = tuple((text(arm, 60), *rows.get(arm, ()), *cells[place]) for place, arm in enumerate(arms))
+    # The verdict is about the scores themselves only without thresholds.
+    compared = [] if analysis.frames.has_thresholds else list(scores) if analysis.frames.tasks else ["Mean"]
+    best = {
+        (row, 1 + len(columns) + list(scores).index(column))
+        for column in compared
+        for row, value in enumerate(scores[column])
+        if value is not None and value == analysis.goal.best([each for each in scores[column] if each is not None])
+    }
+    return ArmTable(
+        Numbers(("Arm", *columns, *(text(name, 24) for name in scores)), table), _caption(analysis), frozenset(best)
+    )
 
 
 def _caption(analysis: Analysis) -> str:
@@ -46,12 +68,27 @@ def _caption(analysis: Analysis) -> str:
     tasks = f" on {plural(len(analysis.frames.tasks), 'task')}" if analysis.frames.tasks else ""
     epoch = "" if analysis.study.single_epoch else f", judged at the {analysis.epoch} epoch"
     ends = "; 95 % intervals in brackets" if analysis.frames.has_thresholds else ""
-    scores = (
-        f"median {analysis.metric_words} on each task"
-        if analysis.frames.tasks
-        else f"scores are {analysis.metric_words}"
-    )
-    return f"{over}{each}{tasks}{epoch}{ends}; {scores}"
+    return f"{over}{each}{tasks}{epoch}{ends}; {_what_scores(analysis)}"
+
+
+def _what_scores(analysis: Analysis) -> str:
+    """What the columns of scores are; that they are what the verdict compares, where it does."""
+    if analysis.frames.has_thresholds:
+        if analysis.frames.tasks:
+            return f"median {analysis.metric_words} on each task"
+        return f"median and best: {analysis.metric_words}"
+    on = f"mean {analysis.metric_words} on each task" if analysis.frames.tasks else f"scores: {analysis.metric_words}"
+    return f"{on}; the verdict compares means{_stand_in(analysis)}; the best are bold"
+
+
+def _stand_in(analysis: Analysis) -> str:
+    """What stands in for missing scores in means; nothing where none is missing."""
+    if not own_scores(analysis.pairs, analysis.epoch).isna().any():
+        return ""
+    chance = find_metric(analysis.frames.metric).chance
+    if chance is not None:
+        return f", in which a trial without a score has that of chance, {chance:g}"
+    return f", in which a trial without a score has the worst of any{' on its task' if analysis.frames.tasks else ''}"
 
 
 def _by_fractions(analysis: Analysis) -> tuple[Sequence[str], dict[str, tuple[str, ...]]]:
@@ -70,31 +107,31 @@ def _share(entry: Fraction) -> str:
     return f"{fraction} [{percent(known(entry['low']))} to {percent(known(entry['high']))}]"
 
 
-def _scores(analysis: Analysis) -> tuple[Sequence[str], dict[str, tuple[str, ...]]]:
-    """Median and best score of each arm; with several tasks, whose scores differ, the median on each."""
-    metric, arms = analysis.frames.metric, analysis.results["arms"]
-    tasks = analysis.results["tasks"]
+def _scores(analysis: Analysis) -> dict[str, list[float | None]]:
+    """The columns of scores, a value for each arm: mean, median and best, or, since tasks differ, one for each task."""
+    arms, tasks = analysis.results["arms"].values(), analysis.results["tasks"]
+    by_scores = not analysis.frames.has_thresholds
     if tasks is None:
-        values: dict[str, tuple[float | None, ...]] = {
-            arm: (entry["median"], entry["best"]) for arm, entry in arms.items()
-        }
-        return ("Median", "Best"), _written(metric, values)
+        middle = {"Median": [entry["median"] for entry in arms], "Best": [entry["best"] for entry in arms]}
+        return {"Mean": [entry["mean"] for entry in arms], **middle} if by_scores else middle
     if len(tasks["on"]) > MOST_TASKS:
-        return (), dict.fromkeys(arms, ())
-    medians = {arm: tuple(task["arms"][arm]["median"] for task in tasks["on"]) for arm in arms}
-    return [text(task["task"], 24) for task in tasks["on"]], _written(metric, medians)
-
-
-def _written(metric: str, values: dict[str, tuple[float | None, ...]]) -> dict[str, tuple[str, ...]]:
-    """The scores of each arm, every column to decimals of its own."""
-    decimals = [score_decimals(metric, column) for column in zip(*values.values(), strict=True)]
+        return {}
     return {
-        arm: tuple(DASH if each is None else brief(each, digits) for each, digits in zip(row, decimals, strict=True))
-        for arm, row in values.items()
+        task["task"]: [entry["mean"] if by_scores else entry["median"] for entry in task["arms"].values()]
+        for task in tasks["on"]
     }
 
 
-def _of_final_models(finals: FinalsResults) -> tuple[Numbers, str]:
+def _written(metric: str, columns: Mapping[str, list[float | None]], arms: int) -> list[list[str]]:
+    """The scores of each arm, every column to decimals of its own."""
+    decimals = {name: score_decimals(metric, column) for name, column in columns.items()}
+    return [
+        [DASH if (value := column[arm]) is None else brief(value, decimals[name]) for name, column in columns.items()]
+        for arm in range(arms)
+    ]
+
+
+def _of_final_models(finals: FinalsResults) -> ArmTable:
     rows = []
     for arm, entry in finals["arms"].items():
         first = entry["auc"][0]
@@ -104,13 +141,14 @@ def _of_final_models(finals: FinalsResults) -> tuple[Numbers, str]:
         rows.append((text(arm, 60), auc, *cells, str(entry["models"])))
     columns = ("Arm", "Test AUC", "Accuracy", "NLL", "Calibration error", "Models")
     caption = f"{plural(finals['pictures'], 'test picture')} of {plural(finals['patients'], 'patient')}"
-    return Numbers(columns, tuple(rows)), f"{caption}; means over models, AUC ± its standard error"
+    return ArmTable(Numbers(columns, tuple(rows)), f"{caption}; means over models, AUC ± its standard error")
 
 
-def _of_search(search: SearchResults) -> tuple[Numbers, str]:
+def _of_search(search: SearchResults) -> ArmTable:
     rows = []
     for arm, entry in search["arms"].items():
         best = DASH if entry["winner"] is None else f"{entry['winner']['score']:.3f}"
         rows.append((text(arm, 60), best, f"{entry['ended']} of {entry['wanted']}"))
     words = text(metric_words(search["objective"]), 40)
-    return Numbers(("Arm", "Best score", "Runs ended"), tuple(rows)), f"The best {words} that each search found"
+    columns = ("Arm", "Best score", "Runs ended")
+    return ArmTable(Numbers(columns, tuple(rows)), f"The best {words} that each search found")

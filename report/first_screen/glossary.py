@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from report.first_screen.studied import nothing_limit
 from report.sections.left_out import counting
 from report.words import number, spaced, text
 from robustness.methods import METHODS
@@ -56,31 +57,46 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
         )
     if frames.paired and len(frames.arms) > 1:
         yield "pair", "the trials of one configuration with both arms; a pair counts if both have a result"
+        yield "result", "what a trial has that finished or diverged, even if it diverged before it had a score"
     yield (
         f"{analysis.epoch} epoch",
         f"a trial is judged by its {analysis.metric_words} there; {analysis.goal.word} is better",
     )
     if frames.has_thresholds:
-        side = ("at most" if analysis.judge.inclusive else "below") if not analysis.goal.minimizes else "above"
-        cells = analysis.judge.cells.values()
-        level = f"{analysis.nothing:.3f}"
-        if cells:
-            level = f"the threshold of its arm and initial noise, {min(cells):.3f} to {max(cells):.3f}"
+        side, level = nothing_limit(analysis)
         yield "learned nothing", f"a trial whose {analysis.metric_words} is {side} {level}"
         good = "at most" if analysis.goal.minimizes else "at least"
         yield "good", f"a trial whose {analysis.metric_words} is {good} {analysis.good:g}"
     counted = " ".join(counting(analysis))
     if counted:
         yield "not run to its end", counted
-    yield "less sensitive", "works in more of the configurations that could be chosen, not better in its best one"
+    if frames.has_thresholds:
+        yield "less sensitive", "works in more of the configurations that could be chosen, not better in its best one"
+    else:
+        yield "better", f"has the better mean {analysis.metric_words} over configurations"
+    if analysis.results["plane"] is not None:
+        yield "sensitivity", "in “Performance against sensitivity” alone: what tuning for each task by itself gains"
     yield "95 % interval", "the differences that these results do not rule out, at the 5 % level"
     yield (
         "p",
-        "how often a difference at least this large would arise by chance if there were none; below 0.05, significant",
+        "how often a difference at least this large would arise by chance if the arms did not differ; below 0.05, "
+        "significant",
     )
     if len(frames.compared) > 1:
         yield frames.corrected.replace("By", "by"), "p corrected for the number of comparisons; verdicts use it"
-    yield "undecided", "neither a difference nor equivalence is shown; it does not mean that arms are equal"
+    yield (
+        "undecided",
+        (
+            "neither a difference nor equivalence is shown; arms may differ by any amount within the interval, even "
+            "where the estimate is 0 and p is 1"
+        ),
+    )
     yield "equivalent", "shown to differ by less than a margin that the study set"
     if len(frames.tasks) > 1:
-        yield "standard deviation of a task", "of all scores on that task; differences in it can be averaged over tasks"
+        yield (
+            "standard deviation of a task",
+            (
+                "how far the scores on that task, of all arms and configurations, lie apart; in this unit differences "
+                "can be averaged over tasks"
+            ),
+        )

@@ -78,6 +78,8 @@ class Line:
     """None over all tasks."""
     scale: float = 1.0
     """What one unit of the difference is on the axis."""
+    p_value: float | None = None
+    p_adjusted: float | None = None
     test: str = ""
     """The test of the difference with its p-value, `score test, p = 0.0082`; empty without one."""
 
@@ -260,7 +262,8 @@ def _line(
     favours = None if equivalent else better
     # Equivalence is shown by another test.
     test = "" if equivalent or entry["p_adjusted"] is None else f"{_test_name(entry)}, {p_words(entry['p_adjusted'])}"
-    yield Line((second, first), change["difference"], low, high, verdict, favours, unit, task, scale, test)
+    tests = entry["p_value"], entry["p_adjusted"], test
+    yield Line((second, first), change["difference"], low, high, verdict, favours, unit, task, scale, *tests)
 
 
 def _test_name(entry: PairedComparison | ScoreComparison) -> str:

@@ -11,6 +11,7 @@ from report.document import Numbers, Picture
 from report.drawing.comparisons import draw_comparisons
 from report.first_screen.arm_table import arm_table
 from report.first_screen.lines import DEVIATIONS, OPPOSITE, POINTS, Comparisons, Line, comparisons_of
+from report.first_screen.location import location_section, location_sentence
 from report.first_screen.scale import Scale
 from report.first_screen.sentence import sentence
 from report.sections.cautions import cautions
@@ -70,11 +71,17 @@ class FirstScreen:
 
     name: str
     sentence: str
+    location: str
+    """Where the difference of the verdict lies; empty where that is not shown."""
+    location_section: tuple[str, str] | None
+    """Name and title of the section that shows where."""
     further: tuple[str, ...]
     """The other sentences of a study that stands alone."""
     comparisons: DrawnComparisons | None
     arms: Numbers | None
     arms_caption: str
+    best: frozenset[tuple[int, int]]
+    """The cells of `arms`, by row and column, with the best score of their column."""
     stacked: bool
     """Whether the table is too wide to stand beside the warnings."""
     places: tuple[int, ...]
@@ -89,15 +96,18 @@ def first_screen(analysis: Analysis) -> FirstScreen:
     compared, table = comparisons_of(analysis), arm_table(analysis)
     warned = cautions(analysis)
     names = [text(arm, 60) for arm in analysis.arms.names]
-    rows = table[0].rows if table else ()
+    rows = table.numbers.rows if table else ()
     return FirstScreen(
         name=text(analysis.frames.name, 200),
         sentence=sentence(analysis, compared),
+        location=location_sentence(analysis),
+        location_section=location_section(analysis),
         further=tuple(analysis.results["verdict"][1:3]) if analysis.alone else (),
         comparisons=None if compared is None else _drawn(compared),
-        arms=table[0] if table else None,
-        arms_caption=table[1] if table else "",
-        stacked=table is not None and len(table[0].columns) > WIDEST_BESIDE,
+        arms=table.numbers if table else None,
+        arms_caption=table.caption if table else "",
+        best=table.best if table else frozenset(),
+        stacked=table is not None and len(table.numbers.columns) > WIDEST_BESIDE,
         places=tuple(names.index(row[0]) if row[0] in names else 0 for row in rows),
         warnings=tuple(warned[:SHOWN_WARNINGS]),
         folded=tuple(warned[SHOWN_WARNINGS:]),

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING
 
 from report.first_screen.lines import DEVIATIONS, LESS_SENSITIVE, OPPOSITE, POINTS, Comparisons, Line, Unit
 from report.records.estimates import known
-from report.words import DASH, brief, listed, made_positive, percent, score_decimals, share, text, units
+from report.words import (
+    DASH,
+    brief,
+    listed,
+    made_positive,
+    p_number,
+    p_words,
+    percent,
+    score_decimals,
+    share,
+    text,
+    units,
+)
 from robustness.errors import plural
 from robustness.statistics.equivalence import Verdict
 
@@ -88,12 +100,11 @@ def _several(comparisons: Comparisons) -> str:
     if not different:
         largest = max(comparisons.main, key=lambda line: abs(line.difference))
         more, less = largest.arms if largest.difference >= 0 else largest.arms[::-1]
-        before = f" before {comparisons.correction}" if _excludes_zero(largest) and comparisons.correction else ""
         return (
             f"No two of these arms differ significantly; the largest difference is in favour of "
             f"{_name(more if comparisons.more_is_better else less)}: its {comparisons.quantity} is "
             f"{'higher' if comparisons.more_is_better else 'lower'} than that of "
-            f"{_name(less if comparisons.more_is_better else more)} by {_amount(comparisons, largest)}{before}."
+            f"{_name(less if comparisons.more_is_better else more)} by {_amount(comparisons, largest, corrected=True)}."
         )
     return f"{basis}, {_differences(comparisons, different)}{''.join(f'; {words}' for words in rest if words)}."
 
@@ -125,7 +136,7 @@ def _others(comparisons: Comparisons, lines: Sequence[Line], other: Callable[[Li
     sizes = dict.fromkeys(_positive(unit, each) for each in (amounts[0], amounts[-1]))
     ends = [made_positive(line.difference, line.low or 0.0, line.high or 0.0) for line in lines if line.low is not None]
     within = [_positive(unit, pick(each[place] for each in ends)) for pick, place in ((min, 1), (max, 2)) if ends]
-    intervals = f" ({comparisons.interval}s within {' to '.join(within)})" if within else ""
+    intervals = f" ({comparisons.interval}s from {' to '.join(within)})" if within else ""
     return f"{who}, by {' to '.join(sizes)}{unit.words}{intervals}"
 
 
@@ -144,10 +155,6 @@ def _rest(comparisons: Comparisons, lines: Sequence[Line], verdict: Verdict) -> 
     return f"{words}: {listed([' and '.join(_name(arm) for arm in reversed(line.arms)) for line in lines])}"
 
 
-def _excludes_zero(line: Line) -> bool:
-    return line.low is not None and line.high is not None and (line.low > 0 or line.high < 0)
-
-
 def _better(line: Line) -> str:
     return str(line.better)
 
@@ -156,20 +163,30 @@ def _worse(line: Line) -> str:
     return next(arm for arm in line.arms if arm != line.better)
 
 
-def _amount(comparisons: Comparisons, line: Line) -> str:
-    """`45 points (95 % interval 35 to 56; score test, p = 1e-8)`, seen from the side where it is positive."""
+def _amount(comparisons: Comparisons, line: Line, corrected: bool = False) -> str:
+    """`45 points (95 % interval 35 to 56; score test, p = 1e-8)`, seen from the side where it is positive.
+
+    `corrected` names the p-value of the comparison alone and the one after correction for all of them.
+    """
     name = " standard deviations" if line.unit == DEVIATIONS else line.unit.words
     value = f"{line.number.lstrip('+−')}{name}"
     value = "1 point" if value == "1 points" else value
     of = "" if line.unit == POINTS or len(comparisons.main) > 1 else f" in the {comparisons.quantity}"
     # Several comparisons have their tests below.
-    test = line.test if len(comparisons.main) == 1 else ""
+    test = line.test if len(comparisons.main) == 1 else _both_p(comparisons, line) if corrected else ""
     if line.low is None or line.high is None:
         return f"{value}{of} ({test})" if test else value + of
     _, low, high = made_positive(line.difference, line.low, line.high)
     unit = line.unit.beside(line.difference, line.low, line.high)
     ends = " to ".join(unit.plainly(end).removeprefix("+") for end in (low, high))
     return f"{value}{of} ({comparisons.interval} {ends}{f'; {test}' if test else ''})"
+
+
+def _both_p(comparisons: Comparisons, line: Line) -> str:
+    """`p = 0.028, 0.083 after Holm's correction over 3 comparisons`; nothing without a test."""
+    if line.p_value is None or line.p_adjusted is None:
+        return ""
+    return f"{p_words(line.p_value)}, {p_number(line.p_adjusted)} after {comparisons.correction}"
 
 
 def _positive(unit: Unit, value: float) -> str:

@@ -74,6 +74,7 @@ class ArmCounts(OutcomeFractions):
     configurations: int
     best: float | None
     median: float | None
+    mean: float | None
     at: FractionsByEpoch
     diverged: int
     good_then_diverged: int

@@ -35,6 +35,7 @@ from report.sections import (
     curves,
     dose,
     dynamics,
+    epochs,
     equivalence,
     finals,
     gradient_noise,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 
 SECTIONS: tuple[Topic, ...] = (
     Topic(Group.FRACTIONS, thresholds.sections, "thresholds", thresholds.results, part=Part.HOW_SURE),
+    Topic(Group.FRACTIONS, epochs.sections, part=Part.HOW_SURE),
     Topic(Group.OWN, finals.sections, "finals", finals.results, part=Part.HOW_SURE),
     Topic(Group.OWN, referral.sections, part=Part.HOW_SURE),
     Topic(Group.OWN, thumbnails.sections, part=Part.WHY),

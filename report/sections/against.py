@@ -68,7 +68,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         )
         for arm in shares
     )
-    corrected = analysis.frames.corrected
+    corrected = analysis.frames.corrected_over(len(rows))
     columns = ("Arm", f"Share of {outcome}", "p", corrected, f"Mean {analysis.metric_words}", "p", corrected)
     notes = (
         ONE_TEST,

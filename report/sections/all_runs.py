@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
+
+import pandas as pd
 
 from report.comparison import (
     has_outcome,
@@ -11,8 +13,10 @@ from report.comparison import (
     independent_table,
     paired_comparison,
     second_minus_first,
+    side_by_side,
 )
 from report.document import Numbers, Section
+from report.frames import TASK_BLOCK
 from report.judged_study import JudgedStudy
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.families import Uncorrected, with_holm
@@ -30,10 +34,31 @@ class Run(TypedDict):
     paired: int
 
 
+class Reasons(TypedDict):
+    """Why trials that count are in no complete pair."""
+
+    lost: int
+    """The trial of another arm has no result."""
+    untried: int
+    """Another arm was not run on this configuration, or not on this task."""
+    extra: int
+    """Every arm was, but not with this seed."""
+
+
+class Alone(TypedDict):
+    """The trials of two arms that count, and how many of them have no partner in the other."""
+
+    arms: list[str]
+    counted: int
+    alone: int
+
+
 class AllRuns(TypedDict):
     """All trials that count, compared as independent samples, where not all of them are paired."""
 
     arms: dict[str, Run]
+    reasons: Reasons
+    comparisons: list[Alone]
     outcomes: list[PairedComparison]
     scores: list[ScoreComparison]
 
@@ -57,9 +82,39 @@ def results(study: JudgedStudy) -> AllRuns | None:
             for arm in frames.arms
             for own in [judged[judged["arm"] == arm]]
         },
+        "reasons": _reasons(judged, judged[alone], frames.arms),
+        "comparisons": [_alone(judged, pair) for pair in frames.compared],
         "outcomes": with_holm(tables),
         "scores": with_holm([Uncorrected(entry) for entry in scores]),
     }
+
+
+def _reasons(judged: pd.DataFrame, alone: pd.DataFrame, arms: Sequence[str]) -> Reasons:
+    tasks = judged["replicate"] // TASK_BLOCK
+    ran = dict(
+        zip(
+            zip(judged["configuration"], judged["replicate"], judged["arm"], strict=True),
+            judged["counted"],
+            strict=True,
+        )
+    )
+    tried = set(zip(judged["configuration"], tasks, judged["arm"], strict=True))
+    found: Reasons = {"lost": 0, "untried": 0, "extra": 0}
+    for configuration, replicate in zip(alone["configuration"], alone["replicate"], strict=True):
+        missing = [arm for arm in arms if not ran.get((configuration, replicate, arm), False)]
+        if any((configuration, replicate, arm) in ran for arm in missing):
+            found["lost"] += 1
+        elif all((configuration, replicate // TASK_BLOCK, arm) in tried for arm in missing):
+            found["extra"] += 1
+        else:
+            found["untried"] += 1
+    return found
+
+
+def _alone(judged: pd.DataFrame, arms: tuple[str, str]) -> Alone:
+    counted = judged[judged["counted"] & judged["arm"].isin(arms)]
+    pairs = side_by_side(judged, judged["counted"].astype(float), list(arms))
+    return {"arms": list(arms), "counted": len(counted), "alone": len(counted) - 2 * len(pairs)}
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -68,32 +123,37 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if every is None:
         return
     rows = []
+    alone = {tuple(entry["arms"]): entry for entry in every["comparisons"]}
     for entry in every["outcomes"]:
         paired = next(
             each
             for each in analysis.results["paired"]
             if (each["arms"], each["epoch"], each["outcome"]) == (entry["arms"], entry["epoch"], entry["outcome"])
         )
-        rows.append((*_names(entry["arms"], OUTCOME_WORDS[entry["outcome"]]), *_outcome(paired), *_outcome(entry)))
+        what = OUTCOME_WORDS[entry["outcome"]]
+        rows.append((*_names(entry["arms"], what, alone), *_outcome(paired), *_outcome(entry)))
     for score in every["scores"]:
         pairs = next(
             each
             for each in analysis.results["scores"]
             if (each["arms"], each["epoch"]) == (score["arms"], score["epoch"])
         )
-        rows.append((*_names(score["arms"], f"mean {analysis.metric_words}"), *_score(pairs), *_score(score)))
+        rows.append((*_names(score["arms"], _mean(analysis), alone), *_score(pairs), *_score(score)))
     runs = ", ".join(
         f"{run['counted'] - run['paired']} of {run['counted']} of {text(arm, 60)}" for arm, run in every["arms"].items()
     )
-    columns = ("Difference", "What", "Pairs", "p", "All runs", "p")
+    columns = ("Difference", "What", "Runs without a partner", "Pairs", "p", "All runs", "p")
     notes = (
-        "Pairs compare both arms on the same configurations. All runs, compared as independent samples, use every run, "
-        "but arms may have been tried on different configurations: where the two differ, that is why.",
+        "A paired test uses every pair of its two arms, also where a third has no such run; a run without a partner in "
+        "the other arm is in none.",
+        "All runs are compared as independent samples, in which every configuration counts by the mean of its runs, on "
+        "each task alike. The test then no longer subtracts what both arms share on a configuration, so its interval "
+        "may be much wider even where few runs were added.",
     )
     yield Section(
         "all-runs",
         "Runs without a partner",
-        f"Runs that count but are in no complete pair: {runs}. No fraction and no paired test includes them.",
+        f"{_opening(analysis, every)} They are {runs}.",
         (),
         Numbers(columns, tuple(rows)),
         notes,
@@ -105,11 +165,7 @@ def disagreement(analysis: Analysis) -> Iterator[str]:
     every = analysis.results["all_runs"]
     if every is None:
         return
-    alone = sum(run["counted"] - run["paired"] for run in every["arms"].values())
-    yield (
-        f"{plural(alone, 'run')} that count have no partner, so pairs leave them out; the section on runs without a "
-        "partner compares all runs."
-    )
+    yield f"{_opening(analysis, every)} “Runs without a partner” compares all runs."
     for entry in every["outcomes"]:
         paired = next(
             each
@@ -121,8 +177,35 @@ def disagreement(analysis: Analysis) -> Iterator[str]:
             yield f"The verdict on {names} differs between the complete pairs and all runs."
 
 
-def _names(arms: list[str], what: str) -> tuple[str, str]:
-    return " minus ".join(text(arm, 60) for arm in reversed(arms)), what
+def _opening(analysis: Analysis, every: AllRuns) -> str:
+    """How many runs are in no set of all arms, why, and what leaves them out."""
+    counted = sum(run["counted"] for run in every["arms"].values())
+    alone = counted - sum(run["paired"] for run in every["arms"].values())
+    reasons = every["reasons"]
+    why = {
+        "extra seeds that not every arm has at that configuration": reasons["extra"],
+        "of configurations that not every arm was run on": reasons["untried"],
+        "of configurations on which another arm has no result": reasons["lost"],
+    }
+    given = [(words, count) for words, count in why.items() if count]
+    listed_reasons = given[0][0] if len(given) == 1 else "; ".join(f"{words}: {count:,}" for words, count in given)
+    left_out = "fractions and means of the arms leave" if analysis.frames.has_thresholds else "means of the arms leave"
+    verb = "is" if alone == 1 else "are"
+    return (
+        f"{alone:,} of {plural(counted, 'run')} {verb} not shared by all arms ({listed_reasons}): {left_out} "
+        f"{'it' if alone == 1 else 'them'} out."
+    )
+
+
+def _mean(analysis: Analysis) -> str:
+    """What is compared, with its unit."""
+    unit = ", standard deviations of its task" if len(analysis.frames.tasks) > 1 else ""
+    return f"mean {analysis.metric_words}{unit}"
+
+
+def _names(arms: list[str], what: str, alone: Mapping[tuple[str, ...], Alone]) -> tuple[str, str, str]:
+    own = alone[tuple(arms)]
+    return " minus ".join(text(arm, 60) for arm in reversed(arms)), what, f"{own['alone']:,} of {own['counted']:,}"
 
 
 def _outcome(entry: PairedComparison) -> tuple[str, str]:

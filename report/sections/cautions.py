@@ -35,6 +35,8 @@ EXTREME = 1000
 """How many interquartile ranges from the median the worst score may lie before it decides the means."""
 NARROW = 0.1
 """The least range of thresholds over which a verdict should hold."""
+OFTEN = 0.05
+"""The least share of thresholds that must favour an arm for a caution."""
 
 
 def cautions(analysis: Analysis) -> list[str]:
@@ -198,11 +200,13 @@ def _sizes_disagree(analysis: Analysis) -> Iterator[str]:
     for arms, epoch, change, better in changes:
         by_arms.setdefault(arms, {})[epoch] = (change, better)
     found = []
+    changed = False
     for arms, at in by_arms.items():
         other_epoch = "last" if frames.rule == "best" else "best"
         if frames.rule not in at or other_epoch not in at:
             continue
         (own, better), (other, other_better) = at[frames.rule], at[other_epoch]
+        changed = changed or better != other_better
         # Verdicts on fractions that disagree have a sentence of their own.
         if fractions and better != other_better:
             continue
@@ -213,9 +217,11 @@ def _sizes_disagree(analysis: Analysis) -> Iterator[str]:
         _, (first, second), words = max(found, key=lambda each: each[0])
         what = CONFIGURATIONS[analysis.primary] if fractions else f"mean {analysis.metric_words}"
         unit = " in standard deviations" if not fractions and len(frames.tasks) > 1 else ""
-        more = "" if len(found) == 1 else f" in {len(found)} comparisons, most of all in one"
+        which = "the size of the difference does" if len(found) == 1 else f"the size of {len(found)} differences does"
+        opening = "A verdict changes with the epoch" if changed else f"No verdict changes with the epoch, but {which}"
+        most = "" if len(found) == 1 else ", most of all this one"
         yield (
-            f"The size of the difference depends on the epoch{more}: {text(second, 60)} minus {text(first, 60)} in "
+            f"{opening}{most}: {text(second, 60)} minus {text(first, 60)} in "
             f"{'the share of ' if fractions else 'the '}{what}{unit} is {words}."
         )
 
@@ -259,15 +265,17 @@ def _without_score(analysis: Analysis) -> Iterator[str]:
     none = paired[own_scores(paired, analysis.epoch).isna()]
     if len(none):
         worst = analysis.frames.goal.worst(none[f"score_{analysis.epoch}"].tolist())
-        where = "on its task, at worst" if analysis.frames.tasks else "of any trial at its best or last epoch,"
+        lowest = "highest" if analysis.goal.minimizes else "lowest"
+        on = " on its task (shown: the worst)" if analysis.frames.tasks else ""
         of = paired["arm"].value_counts()
         arms = [
             f"{count} of {text(str(arm), 60)}'s {plural(int(of[str(arm)]), 'trial')}"
             for arm, count in none["arm"].value_counts(sort=False).items()
         ]
         yield (
-            f"{listed(arms)} {_why_without(analysis, none, metric_words(metric))}. In means, each has the worst "
-            f"score {where} {worst:.4g}: means depend on that number, wins and medians hardly do."
+            f"{listed(arms)} {_why_without(analysis, none, metric_words(metric))}. In means, each counts as "
+            f"{worst:.4g}, the {lowest} score that any trial had{on} at its best or last epoch: means depend on that "
+            "number, wins and medians hardly do."
         )
 
 
@@ -304,7 +312,9 @@ def _depends(analysis: Analysis) -> Iterator[str]:
     hidden, narrow, reversed_at = [], [], []
     thresholds = analysis.results["thresholds"]
     for entry in thresholds["dependence"] if thresholds else ():
-        others = [arm for arm in entry["favoured"] if arm != entry["favours"]]
+        # Of hundreds of thresholds a few favour an arm by chance.
+        often = [each["arm"] for each in entry["favouring"] if each["count"] >= OFTEN * entry["checked"]]
+        others = [arm for arm in often if arm != entry["favours"]]
         if entry["favours"] and others:
             reversed_at.append(
                 f"{_names(entry['arms'])} ({text(entry['favours'], 60)} is favoured from {_range(entry)}, "

@@ -157,18 +157,23 @@ def _sentences(controls: Decomposition, frames: StudyFrames) -> list[str]:
     metric = metric_words(frames.metric)
     trained = training_sentence(controls["training"])
     return [
-        f"The share of {what} goes {ends}, {points(whole)}: {_chain(controls, 'primary')}.",
-        f"The mean {metric} changes by {mean_change(controls['whole']['score'])}: {_chain(controls, 'score')}.",
+        f"The share of {what} changes {ends}, by {points(whole)}. Step by step: {_chain(controls, 'primary')}.",
+        f"The mean {metric} changes by {mean_change(controls['whole']['score'])}. Step by step: "
+        f"{_chain(controls, 'score')}.",
         _plainly(controls, f"{frames.correction} over {_family(controls, frames)}"),
         *([trained] if trained else []),
     ]
 
 
 def _chain(controls: Decomposition, key: ChangeKey) -> str:
-    """`mfvi → mfvi_noise_matched +0.115 (...); → mfvi_scaled -0.001 (...); → radial 0.000 (...)`."""
+    """`the smaller initial noise (mfvi to mfvi_noise_matched) by +0.115 (...), ... and the shared radius by ...`."""
     write = points if key == "primary" else mean_change
-    steps = "; ".join(f"→ {text(step['arms'][1], 60)} {write(step[key])}" for step in controls["steps"])
-    return f"{text(controls['arms'][0], 60)} {steps}"
+    return listed(
+        [
+            f"{step['step']} ({text(step['arms'][0], 60)} to {text(step['arms'][1], 60)}) by {write(step[key])}"
+            for step in controls["steps"]
+        ]
+    )
 
 
 def _family(controls: Decomposition, frames: StudyFrames) -> str:
@@ -200,9 +205,9 @@ def _plainly(controls: Decomposition, correction: str) -> str:
             way = LOSS if max(gains) < 0 else "a gain in one and a loss in the other"
         ways[way].append(step["step"])
     clauses = [f"{way} from {listed(names)}" for way, names in ways.items() if names]
-    absent = [verb for way, verb in ((GAIN, "gains"), (LOSS, "loses")) if not ways[way]]
+    absent = [word for way, word in ((GAIN, "better"), (LOSS, "worse")) if not ways[way]]
     if absent:
-        clauses.append(f"no step {' or '.join(absent)} significantly")
+        clauses.append(f"no step makes it significantly {' or '.join(absent)}")
     return f"By the outcome or by the mean, after {correction}: {'; '.join(clauses)}."
 
 
@@ -245,7 +250,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         )
         for entry in controls["every_two"]
     ]
-    corrected = analysis.frames.corrected
+    corrected = analysis.frames.corrected_over(len(rows))
     mean = f"Mean {analysis.metric_words}"
     columns = ("Arms", "Step", f"Share of {outcome}", "p", corrected, mean, "p", corrected)
     share = controls["shares"][controls["arms"][0]]

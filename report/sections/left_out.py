@@ -7,7 +7,7 @@ With more, which also tell how alike replicates are, that holds but for small di
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -20,7 +20,7 @@ from report.drawing.heat_map import count_map
 from report.drawing.style import OUTCOME_COLOURS
 from report.judged_study import JudgedStudy
 from report.records.estimates import JudgedOutcome
-from report.words import number, spaced, text
+from report.words import listed, number, spaced, text
 from robustness.metrics import find_metric
 from robustness.sweep.outcomes import Summary
 from robustness.trial import PENDING
@@ -162,6 +162,8 @@ def _verdict(pairs: pd.DataFrame, outcome: JudgedOutcome, sample: Sample) -> Ver
 KINDS = ("out_of_memory", "timed_out", "failed", "diverged")
 USUAL = ("batch_size", "variational_samples")
 MOST_VALUES = 12
+FEW = 3
+"""Of fewer trials than these, what they have in common may be chance."""
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -195,8 +197,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         if arm in counts.index
     )
     total = int(counts[kinds].to_numpy().sum())
-    by_kind = ", ".join(f"{int(counts[each].sum())} {spaced(each)}" for each in kinds)
-    reading = f"{total} of {len(analysis.trials)} trials did not run to their end: {by_kind}."
+    reading = f"{total} of {len(analysis.trials)} trials did not run to their end: {_which(analysis, kinds)}."
     columns = ("Arm", *(spaced(status) for status in counts.columns))
     yield Section(
         "left-out",
@@ -206,6 +207,26 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         Numbers(columns, rows),
         (*counting(analysis), *_matters(analysis), *_errors(analysis)),
     )
+
+
+def _which(analysis: Analysis, kinds: Sequence[str]) -> str:
+    """`all 11 diverged, all of mfvi, with optimizer sgd`: what trials that did not run to their end have in common."""
+    ended = analysis.trials[analysis.trials["status"].isin(kinds)]
+    if len(kinds) > 1 or len(ended) < FEW:
+        words = ", ".join(f"{int((ended['status'] == kind).sum())} {spaced(kind)}" for kind in kinds)
+    else:
+        words = f"all {len(ended)} {_ended(kinds[0])}"
+    if len(ended) < FEW:
+        return words
+    arms = ended["arm"].unique()
+    of = f", all of {text(arms[0], 60)}" if len(arms) == 1 and len(analysis.arms.names) > 1 else ""
+    shared = {}
+    for name in analysis.hyperparameters:
+        values = analysis.values(name)[ended.index]
+        if values.notna().all() and (values == values.iloc[0]).all():
+            shared[name] = values.iloc[0]
+    alike = listed([f"{text(name, 40)} {number(value)}" for name, value in shared.items()]) if shared else ""
+    return f"{words}{of}{f', with {alike}' if alike else ''}"
 
 
 def counting(analysis: Analysis) -> Iterator[str]:

@@ -59,7 +59,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         f"p and the 95 % interval in brackets belong to one test, the {tested[0]['test']} test of each difference "
         "alone: the interval leaves out 0 exactly when p is below 0.05.",
         *_correction(analysis, family),
-        "Counts are of pairs of trials"
+        "“Only the first named” counts the pairs of trials in which that arm alone had the outcome"
         + ("; differences are means over configurations." if analysis.study.sample.replicated else ".")
         if analysis.frames.paired
         else "The arms share no configurations, so trials are not paired: fractions are compared as independent ones.",
@@ -68,7 +68,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     columns = COLUMNS if paired else tuple(name for name in COLUMNS if name not in COUNT_COLUMNS)
     rows = [_row(entry, paired) for entry in tested]
     if family > 1:
-        columns = (*columns, analysis.frames.corrected)
+        columns = (*columns, analysis.frames.corrected_over(family))
     numbers = Numbers(columns, tuple(row[: len(columns)] for row in rows))
     yield Section(
         "tests", "Paired tests" if analysis.frames.paired else "Tests without pairs", reading, (), numbers, notes

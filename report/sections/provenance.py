@@ -74,8 +74,8 @@ def _imported(frames: StudyFrames) -> Provenance:
         document=yaml.safe_dump(dict(frames.document), sort_keys=False, allow_unicode=True, width=100),
         versions=(),
         errors=_errors(frames.trials),
-        document_name="What was stored of the import",
-        commands_do="This command writes this page again",
+        document_name="The import, as stored",
+        commands_do="Recreate this page with",
     )
 
 

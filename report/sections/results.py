@@ -21,6 +21,7 @@ from report.sections.initial_noise import InitialNoiseResults
 from report.sections.interactions import InteractionsResult
 from report.sections.learning_rule import LearningRuleResults
 from report.sections.left_out import LeftOutResults
+from report.sections.location import Location
 from report.sections.outcomes import ArmResults
 from report.sections.plane import PlaneResults
 from report.sections.profiles import ProfileResults
@@ -71,6 +72,7 @@ class Head(TypedDict):
     goal: GoalName
     primary: JudgedOutcome | None
     verdict: list[str]
+    location: Location | None
     sampling: Sampling
     stopped: Stopped | None
     contradictions: Contradictions

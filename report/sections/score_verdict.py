@@ -8,7 +8,7 @@ from report.comparison import favoured
 from report.frames import StudyFrames
 from report.records.comparisons import ScoreComparison
 from report.records.estimates import ArmCounts, known
-from report.words import capitalised, has_interval, metric_words, p_words
+from report.words import capitalised, has_interval, made_positive, metric_words, p_number, p_words
 from robustness.errors import plural
 
 SMALL, LARGE = 0.01, 1e5
@@ -37,13 +37,32 @@ def verdict_by_scores(
         if better is not None:
             worse = next(arm for arm in entry["arms"] if arm != better)
             clauses.append(f"{better} is better than {worse} {_by(entry, frames)}")
+    alone = [_about_p(frames, main)] if len(main) > 1 else []
     after = f"after {frames.correction} over {plural(len(main), 'comparison')}" if len(main) > 1 else ""
     if not clauses:
-        tested = [known(entry["p_adjusted"]) for entry in main if entry["p_adjusted"] is not None]
-        least = f" (smallest {p_words(min(tested))})" if tested else ""
+        tested = [entry for entry in main if entry["p_value"] is not None]
         words = f"No two arms differ significantly in their mean {after}".rstrip()
-        return [first, f"{words}{least}."]
-    return [first, f"{capitalised(after)}, {'; '.join(clauses)}." if after else f"{'; '.join(clauses)}."]
+        if tested:
+            least = min(tested, key=lambda entry: known(entry["p_value"]))
+            words += (
+                f": the smallest p-value is that of {' and '.join(least['arms'])}, which differ {_by(least, frames)}"
+            )
+        return [first, f"{words}.", *alone]
+    return [first, f"{capitalised(after)}, {'; '.join(clauses)}." if after else f"{'; '.join(clauses)}.", *alone]
+
+
+def _about_p(frames: StudyFrames, main: Sequence[ScoreComparison]) -> str:
+    """What test each p-value is of, over what, and that no interval is corrected."""
+    sizes = sorted(entry["first_wins"]["of"] for entry in main)
+    if frames.paired:
+        over = f" over {' to '.join(str(size) for size in dict.fromkeys((sizes[0], sizes[-1])))} configurations"
+        test = f"the paired test of means ({main[0]['test']}){over}"
+    else:
+        test = f"{main[0]['test']}'s test of means"
+    return (
+        f"Each p is first that of {test} of one comparison alone, then after {frames.correction} over "
+        f"{plural(len(main), 'comparison')}. Each 95 % interval is of one comparison alone."
+    )
 
 
 def better_arm(entry: ScoreComparison, frames: StudyFrames) -> str | None:
@@ -58,10 +77,12 @@ def _by(entry: ScoreComparison, frames: StudyFrames) -> str:
     difference = abs(known(entry["mean_difference"]))
     ends = ""
     if has_interval(entry):
-        low, high = sorted(abs(known(entry[end])) for end in ("low", "high"))
+        ends_of = known(entry["mean_difference"]), known(entry["low"]), known(entry["high"])
+        _, low, high = made_positive(*ends_of)
         ends = f"95 % interval {_score(low)} to {_score(high)}; "
+    corrected = f", corrected {p_number(entry['p_adjusted'])}" if len(frames.compared) > 1 else ""
     unit = "standard deviations" if frames.tasks else metric_words(frames.metric)
-    return f"by {_score(difference)} {unit} on average ({ends}{p_words(entry['p_adjusted'])})"
+    return f"by {_score(difference)} {unit} on average ({ends}{p_words(entry['p_value'])}{corrected})"
 
 
 def _score(value: float) -> str:

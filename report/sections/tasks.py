@@ -15,17 +15,19 @@ from report.comparison import (
     compare,
     fraction,
     has_outcome,
+    mean_score,
     score_comparison,
     second_minus_first,
     side_by_side,
 )
-from report.document import Numbers, Picture, Section
+from report.document import Picture, Section
 from report.drawing.rank_line import draw_ranks
 from report.frames import TASK_BLOCK
 from report.judged_study import JudgedStudy
 from report.records.comparisons import Corrected, PairedComparison, ScoreComparison
 from report.records.estimates import Difference, Fraction, JudgedOutcome
 from report.records.families import Uncorrected, with_holm
+from report.sections.task_families import corrected_on_task, families, over_tasks, with_families
 from report.sections.task_variance import variance_section
 from report.words import (
     DASH,
@@ -55,6 +57,8 @@ class TaskArm(TypedDict):
     good: Fraction
     best: float | None
     median: float | None
+    mean: float | None
+    """Over configurations."""
 
 
 class OnTask(TypedDict):
@@ -129,12 +133,14 @@ def _on_task(study: JudgedStudy, task: str, part: pd.DataFrame) -> OnTask:
     outcomes = part if frames.has_thresholds else part.iloc[:0]
     arms: dict[str, TaskArm] = {}
     for arm in frames.arms:
-        scores = part.loc[part["paired"] & (part["arm"] == arm), f"score_{frames.rule}"]
+        paired = part[part["paired"] & (part["arm"] == arm)]
+        scores = paired[f"score_{frames.rule}"]
         arms[arm] = {
             "learned_nothing": fraction(outcomes, arm, "learned_nothing", frames.rule),
             "good": fraction(outcomes, arm, "good", frames.rule),
             "best": frames.goal.best(scores.tolist()),
             "median": float(scores.median()) if len(scores) else None,
+            "mean": mean_score(paired, scores, arm),
         }
     compared = frames.compared if frames.has_thresholds else []
     return {
@@ -267,9 +273,10 @@ def _by_outcome(analysis: Analysis, tasks: TaskResults) -> Section:
         for task in tasks["on"]:
             own = next(each for each in task["paired"] if each["arms"] == entry["arms"])
             shares = (share_cell(task["arms"][arm][analysis.primary]) for arm in reversed(entry["arms"]))
-            rows.append((names, text(task["task"], 60), *shares, *_tested(own, own["difference"])))
+            alone = corrected_on_task(task["paired"], entry["arms"])
+            rows.append((names, text(task["task"], 60), *shares, *_tested(own, own["difference"]), *alone))
         shares = (share_cell(analysis.results["arms"][arm][analysis.primary]) for arm in reversed(entry["arms"]))
-        rows.append((names, "over tasks", *shares, *_tested(entry, entry["difference"])))
+        rows.append((names, "over tasks", *shares, *over_tasks(_tested(entry, entry["difference"]))))
     outcome = OUTCOME_WORDS[analysis.primary]
     named = (f"First named {outcome}", f"Second named {outcome}")
     columns = ("Arms", "Task", *named, "Difference of shares", "p")
@@ -290,8 +297,8 @@ def _by_outcome(analysis: Analysis, tasks: TaskResults) -> Section:
         "Task by task",
         _reading(analysis),
         (),
-        Numbers((*columns, analysis.frames.corrected), tuple(rows)),
-        notes,
+        with_families(analysis, columns, rows),
+        (*notes, *families(analysis)),
     )
 
 
@@ -304,8 +311,9 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
         for task in tasks["on"]:
             own = next(each for each in task["scores"] if each["arms"] == entry["arms"])
             medians = (score(task["arms"][arm]["median"]) for arm in reversed(entry["arms"]))
-            rows.append((names, text(task["task"], 60), *medians, *_changed(own)))
-        rows.append((names, "over tasks, in standard deviations", DASH, DASH, *_changed(entry)))
+            alone = corrected_on_task(task["scores"], entry["arms"])
+            rows.append((names, text(task["task"], 60), *medians, *_changed(own), *alone))
+        rows.append((names, "over tasks, in standard deviations", DASH, DASH, *over_tasks(_changed(entry))))
     columns = ("Arms", "Task", "Median of the first named", "Median of the second", "Difference of means", "p")
     pictures = []
     ranks = tasks["ranks"]
@@ -329,8 +337,15 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
         else f"Ranks over tasks need at least {FEWEST_TASKS} of them.",
     )
     reading = _reading(analysis)
-    numbers = Numbers((*columns, analysis.frames.corrected), tuple(rows))
-    return Section("task-scores", "Scores by task", reading, tuple(pictures), numbers, notes)
+    numbers = with_families(analysis, columns, rows)
+    return Section(
+        "task-scores",
+        "Scores by task",
+        reading,
+        tuple(pictures),
+        numbers,
+        (*notes, *families(analysis)),
+    )
 
 
 def _reading(analysis: Analysis) -> str:

@@ -6,7 +6,7 @@ trials, "the threshold" is the lowest, and all others rise and fall with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
@@ -18,14 +18,18 @@ from report.judged_study import JudgedStudy
 from report.judging import distinct_thresholds, own_scores
 from report.records.estimates import JudgedOutcome
 from report.records.families import with_holm
-from report.words import text
+from report.sections.other_thresholds import Checked, checked
+from report.words import listed, text
+from robustness.errors import plural
 from robustness.sweep.outcomes import Judge
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
 
 CHOICES = 51
-"""Thresholds at which the verdict is tried."""
+"""Thresholds at which the JSON has the verdict's test with its interval."""
+MOST_NAMED = 3
+"""More ranges than these stand in the table alone."""
 
 
 class NothingThreshold(TypedDict):
@@ -64,15 +68,13 @@ class TriedThreshold(TypedDict):
     favours: str | None
 
 
-class Dependence(TypedDict):
+class Dependence(Checked):
     """How the verdict on two arms depends on the threshold."""
 
     arms: list[str]
     outcome: JudgedOutcome
     threshold: float
     favours: str | None
-    holds_from: float
-    holds_to: float
     favoured: list[str]
     at: list[TriedThreshold]
 
@@ -136,32 +138,19 @@ def _dependence(study: JudgedStudy) -> list[Dependence]:
                     "favours": better,
                 }
             )
+    everywhere = checked(study, {arms: scores[arms] for arms in tried if tried[arms][0]["p_value"] is not None}, own)
     return [
-        _holds(arms, frames.primary, own, entries)
-        for arms, entries in tried.items()
-        if entries[0]["p_value"] is not None
+        {
+            "arms": list(arms),
+            "outcome": frames.primary,
+            "threshold": own,
+            "favours": next(entry["favours"] for entry in tried[arms] if entry["threshold"] == own),
+            **found,
+            "favoured": [each["arm"] for each in found["favouring"]],
+            "at": tried[arms],
+        }
+        for arms, found in everywhere.items()
     ]
-
-
-def _holds(arms: tuple[str, str], outcome: JudgedOutcome, own: float, tried: list[TriedThreshold]) -> Dependence:
-    """The comparison of two arms at every threshold, and the range around the study's own over which it holds."""
-    thresholds = [entry["threshold"] for entry in tried]
-    start = end = thresholds.index(own)
-    verdict = tried[start]["favours"]
-    while start > 0 and tried[start - 1]["favours"] == verdict:
-        start -= 1
-    while end + 1 < len(tried) and tried[end + 1]["favours"] == verdict:
-        end += 1
-    return {
-        "arms": list(arms),
-        "outcome": outcome,
-        "threshold": own,
-        "favours": verdict,
-        "holds_from": thresholds[start],
-        "holds_to": thresholds[end],
-        "favoured": sorted({str(entry["favours"]) for entry in tried if entry["favours"]}),
-        "at": tried,
-    }
 
 
 def _at_common_threshold(study: JudgedStudy) -> pd.DataFrame:
@@ -181,18 +170,43 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if not analysis.frames.has_thresholds or own_scores(analysis.pairs, analysis.epoch).isna().all():
         return
     found = analysis.results["thresholds"]
-    rows = tuple(
-        (
-            " and ".join(text(arm, 40) for arm in entry["arms"]),
-            text(entry["favours"], 40) if entry["favours"] else "neither",
-            f"{entry['holds_from']:.3f} to {entry['holds_to']:.3f}",
-            ", ".join(text(arm, 40) for arm in entry["favoured"]) or "neither",
-        )
-        for entry in (found["dependence"] if found else ())
+    dependence = found["dependence"] if found else []
+    numbers, notes = None, []
+    if dependence:
+        count, own = dependence[0]["checked"], dependence[0]["threshold"]
+        columns = ("Arms", f"Favoured at {own:.3f}", "Unchanged", f"Favoured at, of {plural(count, 'threshold')}")
+        numbers = Numbers(columns, tuple(_row(entry) for entry in dependence))
+        notes.append(_what_is_checked(analysis, dependence[0]))
+    yield Section("thresholds", "At other thresholds", _reading(analysis, dependence), (), numbers, tuple(notes))
+
+
+def _row(entry: Dependence) -> tuple[str, ...]:
+    favoured = (
+        f"{text(each['arm'], 40)} at {each['count']:,} ({each['low']:.3f} to {each['high']:.3f})"
+        for each in entry["favouring"]
     )
-    columns = ("Arms", "Favoured at the study's threshold", "Holds from", "Favoured at any threshold")
-    numbers = Numbers(columns, rows) if rows else None
-    yield Section("thresholds", "At other thresholds", _reading(analysis), numbers=numbers)
+    return (
+        " and ".join(text(arm, 40) for arm in entry["arms"]),
+        text(entry["favours"], 40) if entry["favours"] else "neither",
+        f"{entry['holds_from']:.3f} to {entry['holds_to']:.3f}",
+        "; ".join(favoured) or "neither at any",
+    )
+
+
+def _what_is_checked(analysis: Analysis, entry: Dependence) -> str:
+    """At which thresholds the test is done, and when it favours an arm."""
+    compared = len(analysis.frames.compared)
+    corrected = f" after {analysis.frames.correction} over {compared} comparisons" if compared > 1 else ""
+    which = (
+        "one between every two neighbouring scores, since the test changes only at a score"
+        if entry["every"]
+        else "an even sample of those between two neighbouring scores"
+    )
+    return (
+        f"An arm is favoured at a threshold if the verdict's test is significant there{corrected}. Checked at "
+        f"{plural(entry['checked'], 'threshold')}: {which}. “Unchanged” is the range around the study's own in which "
+        "every one of them has the same answer. Nothing corrects for the number of thresholds."
+    )
 
 
 def dashed_lines(analysis: Analysis) -> str:
@@ -209,27 +223,63 @@ def dashed_lines(analysis: Analysis) -> str:
     )
 
 
-def _tested(analysis: Analysis) -> str:
-    """Where the verdict's own test of two arms, done at each threshold alone, has the same answer."""
-    found = analysis.results["thresholds"]
-    dependence = found["dependence"] if found else []
-    if len(dependence) != 1:
-        return ""
-    (entry,) = dependence
-    favoured = f"favours {text(entry['favours'], 60)}" if entry["favours"] else "shows no difference"
-    return (
-        f"The test of the verdict, repeated at each threshold alone, {favoured} from {entry['holds_from']:.3f} to "
-        f"{entry['holds_to']:.3f}. "
-    )
-
-
-def _reading(analysis: Analysis) -> str:
+def _reading(analysis: Analysis, dependence: Sequence[Dependence]) -> str:
     """Over which thresholds the arm that the study's own threshold favours stays ahead."""
     own = analysis.good if analysis.primary == "good" else analysis.nothing
     words = "learned nothing" if analysis.primary == "learned_nothing" else "was good"
+    lead = _elsewhere(dependence) or f"The study's own threshold for “{words}”, {own:.3f}, is one choice among many."
+    return f"{lead}{_counted(analysis)}"
+
+
+def _elsewhere(dependence: Sequence[Dependence]) -> str:
+    """`mfvi stays behind radial at every threshold from 0.36 to 0.79; none favours it.`, or for no or several arms."""
+    if not dependence:
+        return ""
+    decided = [entry for entry in dependence if entry["favours"]]
+    favoured = {arm for entry in dependence for arm in entry["favoured"]}
+    if not decided:
+        if not favoured:
+            return "No threshold favours any arm."
+        return f"The study's own threshold favours no arm; others favour {_names(sorted(favoured))}."
+    for place, words, none in ((1, "stays behind", "none favours it"), (0, "stays ahead of", "none favours another")):
+        ends = [(_winner(entry), _loser(entry))[:: 1 if place == 0 else -1] for entry in decided]
+        if len({each for each, _ in ends}) > 1:
+            continue
+        (arm, _), others = ends[0], [other for _, other in ends]
+        low, high = max(entry["holds_from"] for entry in decided), min(entry["holds_to"] for entry in decided)
+        own = [each for entry in dependence if arm in entry["arms"] for each in entry["favoured"]]
+        rest = "" if any((each == arm) == (place == 1) for each in own) else f"; {none}"
+        return f"{_name(arm)} {words} {_names(others)} at every threshold from {low:.3f} to {high:.3f}{rest}."
+    ranges = "; ".join(
+        f"{_name(_winner(entry))} stays ahead of {_name(_loser(entry))} from {entry['holds_from']:.3f} to "
+        f"{entry['holds_to']:.3f}"
+        for entry in decided[:MOST_NAMED]
+    )
+    more = f"; {len(decided) - MOST_NAMED} more are in the table" if len(decided) > MOST_NAMED else ""
+    return f"At every threshold in these ranges the verdict is the same: {ranges}{more}."
+
+
+def _winner(entry: Dependence) -> str:
+    return str(entry["favours"])
+
+
+def _loser(entry: Dependence) -> str:
+    return next(arm for arm in entry["arms"] if arm != entry["favours"])
+
+
+def _name(arm: str) -> str:
+    return text(arm, 60)
+
+
+def _names(arms: Sequence[str]) -> str:
+    return listed([_name(arm) for arm in arms])
+
+
+def _counted(analysis: Analysis) -> str:
+    """How often either of two arms has more configurations beyond the threshold; nothing of more arms."""
     names = [text(arm, 60) for arm in analysis.arms.names]
     if len(names) != 2:
-        return f"The study's own threshold for “{words}”, {own:.3f}, is one choice among many."
+        return ""
     scores = analysis.goal.oriented(own_scores(analysis.pairs, analysis.epoch))
     first, second = (scores[analysis.pairs["arm"] == arm].to_numpy(dtype=float) for arm in analysis.arms.names)
     grid = np.unique(np.concatenate([first, second]))
@@ -243,7 +293,6 @@ def _reading(analysis: Analysis) -> str:
         ahead, behind = behind, ahead
     always = "" if behind else ", and at none is it behind"
     return (
-        f"{_tested(analysis)}By counting alone, without a test, {names[1]} has more"
-        f" configurations {analysis.beyond} the threshold than {names[0]} at {ahead} of the "
-        f"{len(grid)} thresholds that tell any two scores apart{always}."
+        f" By counting alone, without a test, {names[1]} has more configurations {analysis.beyond} the threshold than "
+        f"{names[0]} at {ahead} of the {len(grid)} thresholds that tell any two scores apart{always}."
     )

@@ -16,6 +16,7 @@ from report.words import (
     enough_decimals,
     has_interval,
     made_positive,
+    p_number,
     p_words,
     percent,
     replicated,
@@ -118,10 +119,29 @@ def verdict(
     first = f"Share of {over} that {DID[frames.primary].replace('was', 'were')}: {fractions}."
     after = f"after {frames.correction} over {len(tested)} comparisons"
     if not sentences:
-        least = p_words(min(known(entry["p_adjusted"]) for entry in tested))
-        return [first, f"No two arms differ significantly {after} (smallest {least})."]
+        least = min(tested, key=lambda entry: known(entry["p_value"]))
+        names = " and ".join(least["arms"])
+        smallest = f"the smallest p-value is that of {names}, {_both_p(least)}"
+        return [first, f"No two arms differ significantly {after}: {smallest}.", _about_p(frames, tested)]
     rest = f" Not statistically significant: {'; '.join(open_pairs)}." if open_pairs else ""
-    return [first, f"{capitalised(after)}, {'; '.join(sentences)}.{rest}"]
+    return [first, f"{capitalised(after)}, {'; '.join(sentences)}.{rest}", _about_p(frames, tested)]
+
+
+def _both_p(entry: PairedComparison) -> str:
+    """`p = 0.004, corrected 0.012`."""
+    return f"{p_words(entry['p_value'])}, corrected {p_number(entry['p_adjusted'])}"
+
+
+def _about_p(frames: StudyFrames, tested: Sequence[PairedComparison]) -> str:
+    """What test each p-value is of, over what, and that no interval is corrected."""
+    pairs = sorted({entry["pairs"] for entry in tested})
+    over = (
+        f", over {' to '.join(str(count) for count in dict.fromkeys((pairs[0], pairs[-1])))} pairs" if pairs[0] else ""
+    )
+    return (
+        f"Each p is first that of the {tested[0]['test']} test of one comparison alone{over}, then after "
+        f"{frames.correction} over {len(tested)} comparisons. Each 95 % interval is of one comparison alone."
+    )
 
 
 def _two_arms(entry: PairedComparison, arms: Mapping[str, ArmCounts], outcome: JudgedOutcome, tasks: int) -> list[str]:
@@ -155,10 +175,10 @@ def _ends(entry: PairedComparison) -> str:
 
 
 def _differences(entries: Sequence[PairedComparison], outcome: JudgedOutcome) -> list[str]:
-    """`mfvi learned nothing more often than radial (by 42 points, p = 0.01), deterministic (...)` for each such arm."""
+    """`mfvi learned nothing more often than radial (by 42 points, p = 0.01, corrected 0.03), ...` for each such arm."""
     less_often: dict[str, list[str]] = {}
     for entry in entries:
         first, second = entry["arms"]
         more, less = (first, second) if known(entry["difference"]) > 0 else (second, first)
-        less_often.setdefault(more, []).append(f"{less} (by {_points(entry)}, {p_words(entry['p_adjusted'])})")
+        less_often.setdefault(more, []).append(f"{less} (by {_points(entry)}, {_both_p(entry)})")
     return [f"{more} {DID[outcome]} more often than {', '.join(others)}" for more, others in less_often.items()]

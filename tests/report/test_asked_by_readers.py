@@ -88,7 +88,9 @@ def test_an_import_whose_difference_grows_after_the_best_epoch_says_so(tmp_path:
         for epoch, better in at
     ]
     (found,) = [each for each in cautions(imported(tmp_path, rows, epoch="epoch", judged="best")) if "epoch" in each]
-    assert found.startswith("The size of the difference depends on the epoch: b minus a in the mean value is +0.0")
+    assert found.startswith(
+        "No verdict changes with the epoch, but the size of the difference does: b minus a in the mean value is +0.0"
+    )
     assert " at the best epoch, +0.3" in found
 
 
@@ -170,7 +172,7 @@ def test_the_page_says_how_diverged_trials_count(few: Analysis) -> None:
 
 def test_statements_about_thresholds_name_their_tests(few: Analysis) -> None:
     page = render(few)
-    assert "The test of the verdict, repeated at each threshold alone, " in page
+    assert "An arm is favoured at a threshold if the verdict&#39;s test is significant there." in page
     assert "By counting alone, without a test, " in page
     assert "tested at all thresholds together, " in page
 

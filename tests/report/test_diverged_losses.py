@@ -97,8 +97,9 @@ def test_each_task_has_a_worst_loss_of_its_own() -> None:
 def test_the_page_says_what_diverged_trials_count_with() -> None:
     (said,) = [line for line in cautions(imported(made_epochs()).analysis) if "no loss at the last epoch" in line]
     assert said == (
-        "4 of sgd's 16 trials have no loss at the last epoch, because they diverged. In means, each has the worst "
-        "score of any trial at its best or last epoch, 2.5: means depend on that number, wins and medians hardly do."
+        "4 of sgd's 16 trials have no loss at the last epoch, because they diverged. In means, each counts as 2.5, "
+        "the highest score that any trial had at its best or last epoch: means depend on that number, wins and medians "
+        "hardly do."
     )
     # At the best epoch they have a loss: that of their first epoch.
     assert not [

@@ -42,9 +42,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 
 def test_trials_without_a_score_are_named_by_arm(runs: Analysis) -> None:
     (said,) = [line for line in cautions(runs) if "before they reported" in line]
-    assert said.startswith(
-        "4 of mfvi's 20 trials diverged before they reported a metric. In means, each has the worst "
-    )
+    assert said.startswith("4 of mfvi's 20 trials diverged before they reported a metric. In means, each counts as ")
     assert said.endswith(": means depend on that number, wins and medians hardly do.")
 
 
@@ -142,7 +140,7 @@ def test_an_import_says_which_runs_its_seed_is_of_and_what_its_command_does(runs
     runs_of = "one for each configuration and arm; the seed or replicate that the source names is 0 for all"
     assert dict(made.facts)["Runs"] == runs_of
     assert "Seed" not in dict(made.facts)
-    assert made.commands_do == "This command writes this page again"
+    assert made.commands_do == "Recreate this page with"
 
 
 def test_undecided_comparisons_without_a_margin_say_so(runs: Analysis) -> None:

@@ -104,7 +104,9 @@ def _negate_scores(entry: dict[str, Any]) -> None:
 
 
 def _has_ends_of_scores(path: tuple[str, ...]) -> bool:
-    return path == ("scores",) or (path[:2] == ("budget", "arms") and len(path) == 3)
+    return path in (("scores",), ("thresholds", "dependence", "favouring")) or (
+        path[:2] == ("budget", "arms") and len(path) == 3
+    )
 
 
 def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:

@@ -97,7 +97,7 @@ def test_the_verdict_comes_first_then_warnings_then_pictures_then_the_table(twel
     text = Page(page).text
     main = text[text.index("No significant difference between mfvi and radial") :]
     first, _, rest = main.partition("Contents")
-    assert "What to mind" in first
+    assert "Caveats" in first
     assert "Learned nothing" in first
     # The last time is the section's own heading: its part names it, too.
     rest = rest[rest.rindex("The verdict in full") :]

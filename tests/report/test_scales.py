@@ -9,7 +9,7 @@ import pytest
 
 from report.exploring.axes import axes
 from report.scales import is_logarithmic
-from report.sections.interactions.pictures import draw_scores
+from report.sections.interactions.drawings import draw_scores
 from robustness.api.importing import from_dataframe
 
 

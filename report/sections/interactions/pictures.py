@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from textwrap import fill
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from report.comparison import turned
 from report.document import Numbers, Picture, Section, drawn_of
-from report.drawing.axes import legend_above, plain_numbers
-from report.drawing.style import INK, panel
-from report.frames import TASK_BLOCK
 from report.records.estimates import Fraction
-from report.scales import is_logarithmic, log_names
-from report.sections.interactions.entries import Interaction, InteractionsResult, OtherSpace
+from report.sections.interactions.drawings import GROUPS, MOST_POINTS, MOST_VALUES, draw_scores, draw_space, group_words
+from report.sections.interactions.entries import Interaction, InteractionsResult
 from report.sections.sensitivity.importance import permuted
 from report.words import (
     DASH,
@@ -37,20 +30,11 @@ from report.words import (
 from robustness.errors import plural
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from report.analysis import Analysis
 
 FEW_PAIRS = 30
 WIDE = 0.2
 """A reach of this much, 20 points, is worth a sentence if the interaction is significant."""
-MOST_VALUES = 12
-"""With more different values, the line goes through the medians of groups of configurations."""
-GROUPS = 8
-MOST_POINTS = 1000
-"""Of each arm; more cannot be distinguished by eye."""
-WIDEST = 40
-"""Characters of a line beside the axis."""
 MOST_TASKS = 6
 """Tasks with a panel of their own."""
 
@@ -106,10 +90,10 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
         pictures.append(
             Picture(
                 f"space-{place}",
-                f"If more or fewer configurations had {_group(other)}",
-                f"{others[0]} minus {first}, in points, against the share of configurations with {_group(other)}, with "
+                f"If more or fewer configurations had {group_words(other)}",
+                f"{others[0]} minus {first}, in points, against the share of configurations with {group_words(other)}, with "
                 "its 95 % interval.",
-                partial(_draw_space, entry["arms"], other),
+                partial(draw_space, entry["arms"], other),
             )
         )
     several = len(others) > 1
@@ -211,7 +195,9 @@ def _elsewhere(entries: list[InteractionsResult], deciding: list[str]) -> str:
     """What the differences would be in other spaces, where that is far from what they are."""
     other = entries[0]["other_space"]
     spaces = [entry["other_space"] for entry in entries]
-    known = [each for each in spaces if each is not None and other is not None and _group(each) == _group(other)]
+    known = [
+        each for each in spaces if each is not None and other is not None and group_words(each) == group_words(other)
+    ]
     reach = max((abs(each["within"] - each["without"]) for each in known), default=0.0)
     if other is None or other["hyperparameter"] not in deciding or len(known) < len(entries) or reach < WIDE:
         return ""
@@ -226,7 +212,7 @@ def _elsewhere(entries: list[InteractionsResult], deciding: list[str]) -> str:
         )
     )
     return (
-        f" The {whole} points of {of} depend mainly on the share of configurations with {_group(other)}, "
+        f" The {whole} points of {of} depend mainly on the share of configurations with {group_words(other)}, "
         f"{exact_percent(other['drawn'])} here: {without} points without them, {within} with them alone."
     )
 
@@ -276,14 +262,6 @@ def _where(analysis: Analysis, entry: InteractionsResult, name: str | None) -> s
     return f" Trials that {did}, by {text(name, 40)}: {counted}."
 
 
-def _group(other: OtherSpace) -> str:
-    """The group of levels: `initial_rho >= -2`, or `optimizer sgd`."""
-    numbers = [value for value in other["values"] if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    is_end = len(numbers) == len(other["values"])
-    values = f">= {min(numbers)}" if is_end else text(", ".join(str(value) for value in other["values"]), 80)
-    return f"{text(other['hyperparameter'], 40)} {values}"
-
-
 def _notes(analysis: Analysis, entries: list[InteractionsResult]) -> Iterator[str]:
     entry = entries[0]
     if analysis.pairs.groupby("arm").size().max() > MOST_POINTS:
@@ -309,7 +287,7 @@ def _notes(analysis: Analysis, entries: list[InteractionsResult]) -> Iterator[st
     other = entry["other_space"]
     if other is not None and other["hyperparameter"] in _deciding(entry):
         yield (
-            f"Of all groups of levels, {_group(other)} is the one with which the difference changes most, so the "
+            f"Of all groups of levels, {group_words(other)} is the one with which the difference changes most, so the "
             "difference within it is optimistically biased; the interaction itself is tested above."
         )
     if analysis.study.sample.watch is not None:
@@ -336,83 +314,3 @@ def _without_interval(entries: list[InteractionsResult]) -> Iterator[str]:
 
 def _named(entry: InteractionsResult) -> str:
     return f"{text(entry['arms'][1], 40)} minus {text(entry['arms'][0], 40)}"
-
-
-def draw_scores(analysis: Analysis, arms: list[str], name: str, task: int | None = None) -> Figure:
-    """The score of every trial, or of those on a task, against a hyperparameter, with lines through medians.
-
-    `task` is the task's place in the study.
-    """
-    figure, axes = panel()
-    values = analysis.values(name)
-    numeric = pd.to_numeric(values, errors="coerce")
-    is_number = bool(numeric.notna().sum() == values.notna().sum())
-    kinds = sorted({str(value) for value in values.dropna()})
-    logarithmic = is_number and is_logarithmic(numeric, declared=name in log_names(analysis.frames))
-    places = numeric if is_number else values.map(lambda value: kinds.index(str(value)), na_action="ignore")
-    discrete = values.nunique() <= MOST_VALUES
-    known = places.dropna().to_numpy(dtype=float)
-    ends = np.unique(np.log(known) if logarithmic else known)
-    # Points of several arms at one value stand side by side.
-    step = min(0.14, 0.4 / max(1, len(arms) - 1)) * float(np.diff(ends).min()) if discrete and len(ends) > 1 else 0.0
-    for line, arm in enumerate(arms):
-        own = (analysis.trials["arm"] == arm) & analysis.trials["paired"] & values.notna()
-        if task is not None:
-            own &= analysis.trials["replicate"] // TASK_BLOCK == task
-        x = places[own].astype(float)
-        y = analysis.trials.loc[own, "score"].astype(float)
-        aside = step * (line - (len(arms) - 1) / 2)
-        shown = x * np.exp(aside) if logarithmic else x + aside
-        colour = analysis.arms.colour(arm)
-        few = np.linspace(0, len(shown) - 1, min(len(shown), MOST_POINTS)).round().astype(int)
-        axes.plot(
-            shown.iloc[few],
-            y.iloc[few],
-            analysis.arms.marker(arm),
-            color=colour,
-            alpha=0.35,
-            markersize=4,
-            linestyle="none",
-        )
-        middle = _medians(shown, y, discrete)
-        style = {"color": colour, "linestyle": analysis.arms.dash(arm), "marker": analysis.arms.marker(arm)}
-        axes.plot(middle.index, middle, label=text(arm, 40), linewidth=1.8, markersize=6, **style)
-    if logarithmic:
-        axes.set_xscale("log")
-        plain_numbers(axes.xaxis)
-    elif not is_number:
-        axes.set_xticks(range(len(kinds)), [text(kind, 16) for kind in kinds])
-    if is_number and discrete:
-        ticks = sorted(numeric.dropna().unique().tolist())
-        axes.set_xticks(ticks, [number(tick) for tick in ticks])
-        axes.minorticks_off()
-    axes.set_xlabel(text(name, 40))
-    axes.set_ylabel(analysis.metric_words)
-    legend_above(figure)
-    return figure
-
-
-def _medians(x: pd.Series[Any], y: pd.Series[Any], discrete: bool) -> pd.Series[Any]:
-    """The median of y at each x or, where x has many values, in eight groups of equal size at their median x."""
-    # The hyperparameter may be from the space of another arm, of which this one has no value.
-    if discrete or x.empty:
-        return y.groupby(x).median()
-    groups = pd.qcut(x.rank(method="first"), min(GROUPS, len(x)), labels=False)
-    return pd.Series(y.groupby(groups).median().to_numpy(), index=x.groupby(groups).median().to_numpy())
-
-
-def _draw_space(arms: list[str], other: OtherSpace) -> Figure:
-    figure, axes = panel()
-    shares = [100 * each["share"] for each in other["curve"]]
-    # Of two arms, and so in the colour of neither.
-    axes.plot(shares, [100 * (turned(each)[0] or 0.0) for each in other["curve"]], color=INK, linewidth=1.8)
-    known = [each for each in other["curve"] if each["low"] is not None and each["high"] is not None]
-    low, high = ([100 * float(turned(each)[end] or 0.0) for each in known] for end in (1, 2))
-    axes.fill_between([100 * e["share"] for e in known], low, high, color=INK, alpha=0.14, linewidth=0)
-    axes.axvline(100 * other["drawn"], color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
-    axes.text(100 * other["drawn"], 1.0, " this study", transform=axes.get_xaxis_transform(), va="top", fontsize=9.5)
-    axes.axhline(0, color=INK, linewidth=0.8)
-    axes.set_xlim(0, 100)
-    axes.set_xlabel(f"% of configurations with {_group(other)}")
-    axes.set_ylabel(fill(f"{text(arms[1], 40)} minus {text(arms[0], 40)}, points", WIDEST))
-    return figure

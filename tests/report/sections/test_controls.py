@@ -83,14 +83,14 @@ def test_what_is_shown_is_said_plainly_even_if_it_does_not_flatter_radial(frames
     shares = {arm: present(found["shares"][arm]["fraction"]) for arm in found["whole"]["arms"]}
     assert shares["radial"] - shares["mfvi"] == pytest.approx(found["whole"]["primary"]["difference"])
     ends = f"from {100 * shares['mfvi']:.0f} % with mfvi to {100 * shares['radial']:.0f} % with radial"
-    assert f"goes {ends}, -54 points (95 % interval" in whole
-    assert ": mfvi → mfvi_noise_matched -58 points (" in whole
-    assert "; → radial +4 points (" in whole
+    assert f"changes {ends}, by -54 points (95 % interval" in whole
+    assert ": the smaller initial noise (mfvi to mfvi_noise_matched) by -58 points (" in whole
+    assert " and the shared radius (mfvi_scaled to radial) by +4 points (" in whole
     # Scaling gains on 18 configurations, by the smallest of amounts; radial loses that again, and much in one.
     assert plainly == (
         "By the outcome or by the mean, after Holm's correction over all six pairs of arms: a significant gain from "
         "the smaller initial noise and the scaling by sqrt(D); no significant change from the shared radius; no step "
-        "loses significantly."
+        "makes it significantly worse."
     )
 
 
