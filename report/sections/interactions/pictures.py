@@ -91,8 +91,8 @@ def _section(analysis: Analysis, entries: list[InteractionsResult], place: int) 
             Picture(
                 f"space-{place}",
                 f"If more or fewer configurations had {group_words(other)}",
-                f"{others[0]} minus {first}, in points, against the share of configurations with {group_words(other)}, with "
-                "its 95 % interval.",
+                f"{others[0]} minus {first}, in points, against the share of configurations with {group_words(other)}, "
+                "with its 95 % interval.",
                 partial(draw_space, entry["arms"], other),
             )
         )
