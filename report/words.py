@@ -221,6 +221,17 @@ def bracketed(
     return f"{write(value)} [{write(low)} to {write(high)}]"
 
 
+def bracketed_change(entry: Difference, in_points: bool) -> str:
+    """A difference, for a table that names its unit: `-42 [-60 to -20]` in points, or `+0.052 [+0.020 to +0.084]`."""
+    write = Writer(_signed_points, 0) if in_points else signed_to(3)
+    low, high = (entry["low"], entry["high"]) if has_interval(entry) else (None, None)
+    return bracketed(entry["difference"], low, high, write)
+
+
+def _signed_points(value: float, decimals: int) -> str:
+    return signed(100 * value, decimals)
+
+
 def interval_words(low: float, high: float, write: Callable[[float], str], name: str = "95 % interval") -> str:
     """`95 % interval 0.004 to 0.123`."""
     return f"{name} {write(low)} to {write(high)}"

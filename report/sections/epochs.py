@@ -11,7 +11,7 @@ from report.document import Numbers, Section
 from report.records.comparisons import Change
 from report.sections.score_verdict import better_arm
 from report.sections.verdict import decided
-from report.words import listed, mean_change, p_number, points, text
+from report.words import bracketed_change, capitalised, listed, p_number, text
 from robustness.errors import plural
 from robustness.sweep.outcomes import SUMMARIES
 
@@ -36,27 +36,33 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     compared = {arms: (at[own], at[other]) for arms, at in _by_arms(analysis).items() if own in at and other in at}
     if not compared:
         return
-    write = points if analysis.frames.has_thresholds else mean_change
     rows = []
     for (first, second), both in compared.items():
         cells: list[str] = []
         for each in both:
             change = each.change
-            cells += [write(change), p_number(change["p_value"]), p_number(change["p_adjusted"])]
+            cells.append(bracketed_change(change, in_points=analysis.frames.has_thresholds))
+            cells += [p_number(change["p_value"]), p_number(change["p_adjusted"])]
             cells.append(text(each.better, 40) if each.better else "neither")
         rows.append((f"{text(second, 60)} minus {text(first, 60)}", *cells))
     corrected = analysis.frames.corrected_over(len(compared))
-    columns = [f"{name} ({epoch} epoch)" for epoch in (own, other) for name in ("Estimate", "p", corrected, "Favoured")]
+    names = ("estimate", "p", f"{corrected[0].lower()}{corrected[1:]}", "favours")
+    columns = [f"{capitalised(epoch)}: {name}" for epoch in (own, other) for name in names]
     outcome = "was good" if analysis.primary == "good" else "learned nothing"
     what = f"the share that {outcome}" if analysis.frames.has_thresholds else f"mean {analysis.metric_words}"
-    unit = ", in standard deviations of its task" if len(analysis.frames.tasks) > 1 and what.startswith("mean") else ""
+    unit = ", in percentage points" if analysis.frames.has_thresholds else ""
+    if len(analysis.frames.tasks) > 1 and what.startswith("mean"):
+        unit = ", in standard deviations of its task"
     yield Section(
         "epochs",
         f"At the {other} epoch",
         _reading(analysis, compared),
         (),
         Numbers(("Difference", *columns), tuple(rows)),
-        (f"Differences in {what}{unit}; each 95 % interval and p belong to one comparison alone.",),
+        (
+            f"Differences in {what}{unit}, at the {own} epoch and at the {other} one, with 95 % intervals in brackets; "
+            "each interval and p belong to one comparison alone.",
+        ),
     )
 
 

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Literal
 from report.comparison import second_minus_first
 from report.document import Numbers, Section
 from report.judged_study import JudgedStudy
-from report.records.comparisons import Change, PairedComparison
+from report.records.comparisons import PairedComparison
 from report.words import (
     DASH,
     OUTCOME_WORDS,
-    Writer,
-    bracketed,
+    bracketed_change,
     capitalised,
-    has_interval,
     is_significant,
     p_number,
-    signed,
     text,
 )
 
@@ -87,17 +84,7 @@ def _row(entry: PairedComparison, paired: bool) -> tuple[str, ...]:
         " minus ".join(text(arm, 60) for arm in reversed(entry["arms"])),
         OUTCOME_WORDS[entry["outcome"]],
         *(DASH if entry[key] is None else str(entry[key]) for key in (COUNTS if paired else ())),
-        _points(change),
+        bracketed_change(change, in_points=True),
         p_number(entry["p_value"]),
         p_number(entry["p_adjusted"]),
     )
-
-
-def _points(change: Change) -> str:
-    """`-42 [-60 to -20]`."""
-    low, high = (change["low"], change["high"]) if has_interval(change) else (None, None)
-    return bracketed(change["difference"], low, high, Writer(_signed_points, 0))
-
-
-def _signed_points(value: float, decimals: int) -> str:
-    return signed(100 * value, decimals)

@@ -32,7 +32,7 @@ def test_each_epoch_has_its_estimate_both_p_values_and_the_arm_favoured(tmp_path
     (section,) = sections(analysis)
     assert section.numbers is not None
     assert section.title == "At the last epoch"
-    assert section.numbers.columns[3] == "By Holm, over 3 (best epoch)"
+    assert section.numbers.columns[3] == "Best: by Holm, over 3"
     rows = {row[0]: row[1:] for row in section.numbers.rows}
     own, other = rows["radial minus mfvi"][:4], rows["radial minus mfvi"][4:]
     assert own[3] == "neither"
