@@ -58,6 +58,7 @@ def cautions(analysis: Analysis) -> list[str]:
         *_left_out(analysis),
         *_diverged(analysis),
         *_rule_by_chance(analysis),
+        *_assumed_drawn(analysis),
     ]
 
 
@@ -112,10 +113,27 @@ def _few(analysis: Analysis) -> Iterator[str]:
 
 
 def _adaptive(analysis: Analysis) -> Iterator[str]:
-    if (analysis.frames.document.get("imported") or {}).get("adaptive"):
+    about = analysis.frames.document.get("imported") or {}
+    if not about.get("adaptive"):
+        return
+    if about.get("adaptive_is_assumed"):
+        yield (
+            "It is not recorded how the configurations were proposed; assumed: by earlier results, so fractions "
+            "describe these searches, not the space."
+        )
+    else:
         yield (
             "The configurations were proposed by earlier results, not drawn from the space: fractions describe these "
             "searches, not the space."
+        )
+
+
+def _assumed_drawn(analysis: Analysis) -> Iterator[str]:
+    about = analysis.frames.document.get("imported") or {}
+    if about.get("adaptive_is_assumed") and not about.get("adaptive"):
+        yield (
+            "It is not recorded how the configurations were proposed; assumed: independently. If earlier results "
+            "proposed them, fractions describe that search, not the space."
         )
 
 

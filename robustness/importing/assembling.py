@@ -41,6 +41,9 @@ class Runs:
     source: str
     kind: str
     adaptive: bool | None
+    """Whether configurations depended on earlier results; None until `proposing` has settled it."""
+    assumed: bool = False
+    """Whether `adaptive` is an assumption, because the source does not record it."""
     seeds: Sequence[Any] = ()
     """The seed of each replicate, where the source has them."""
     unknown_statuses: Mapping[str, int] = field(default_factory=dict)
@@ -102,7 +105,7 @@ def assemble(table: SourceTable, understood: Understood, options: ImportOptions)
         goal=understood.goal,
         source=table.source,
         kind=table.kind,
-        adaptive=table.adaptive if options.proposed is None else options.proposed == "adaptively",
+        adaptive=table.adaptive,
         seeds=seeds,
         unknown_statuses=unknown,
     )

@@ -15,6 +15,7 @@ from robustness.importing.imported_study import ImportedStudy
 from robustness.importing.options import ImportOptions
 from robustness.importing.own_results import with_metric
 from robustness.importing.pairing import check_guess
+from robustness.importing.proposing import with_proposal
 from robustness.importing.runs import SourceTable
 from robustness.importing.understanding import Understood, understand
 from robustness.importing.values import without_containers
@@ -41,7 +42,7 @@ def make_import(name: str, tables: Sequence[SourceTable], options: ImportOptions
     understood = understand(table, options)
     runs = assemble(table, understood, options)
     check_guess(runs, understood, options)
-    runs = settle(runs, options)
+    runs = settle(with_proposal(runs, options), options)
     return Import(ImportedStudy.of(name, runs, options, understood.ignored), understood)
 
 

@@ -251,6 +251,31 @@ def test_runs_that_were_proposed_adaptively_are_marked_as_such() -> None:
         assert "Learning curves" not in page
 
 
+def test_what_is_assumed_about_proposals_is_said_stored_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    made_frame().to_csv("runs.csv", index=False)
+    words = ["import", "runs.csv", "--good", "0.9", "--learned-nothing", "0.3", "--study"]
+    question = "assumed: proposed independently (the table does not record it); if the configurations were proposed"
+    page_says = "not recorded how the configurations were proposed; assumed: independently"
+    for study, more, is_assumed in (("open", [], True), ("said", ["--proposed", "independently"], False)):
+        assert main([*words, study, *more]) == 0
+        assert (question in capsys.readouterr().out) == is_assumed
+        with open_store(None, create=False) as store:
+            about = store.study(study).document()["imported"]
+        assert (about["adaptive"], about["adaptive_is_assumed"]) == (False, is_assumed)
+        page = Result(None, study).report(f"{study}.html").read_text(encoding="utf-8").partition("<script")[0]
+        assert (page_says in page) == is_assumed
+
+
+def test_a_full_grid_needs_no_assumption() -> None:
+    rows = [(arm, x, y, 0.5 + x) for arm in "ab" for x in (1, 2, 3) for y in (0.1, 0.2, 0.3, 0.4)]
+    frame = pd.DataFrame(rows, columns=["arm", "x", "y", "metric"])
+    frame.to_csv("runs.csv", index=False)
+    runs = imported("runs.csv").runs
+    assert (runs.adaptive, runs.assumed) == (False, False)
+    pd.concat([frame, frame[:3]]).to_csv("runs.csv", index=False)
+    assert imported("runs.csv", missing="left-out").runs.assumed
+
+
 def test_runs_of_one_epoch_have_no_second_row_for_their_last_epoch(capsys: pytest.CaptureFixture[str]) -> None:
     made_frame().to_csv("runs.csv", index=False)
     assert main(["import", "runs.csv", "--study", "s", "--good", "0.9", "--learned-nothing", "0.3"]) == 0
