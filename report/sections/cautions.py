@@ -250,7 +250,7 @@ def _names(arms: Iterable[str], word: str = " and ") -> str:
 
 
 def _says(winner: str | None) -> str:
-    return "the difference is not significant" if winner is None else f"{text(winner, 60)} is the more robust arm"
+    return "the difference is not significant" if winner is None else f"{text(winner, 60)} is less sensitive"
 
 
 def _range(entry: Dependence) -> str:

@@ -120,7 +120,7 @@ def verdict(
     if not sentences:
         least = p_words(min(known(entry["p_adjusted"]) for entry in tested))
         return [first, f"No two arms differ significantly {after} (smallest {least})."]
-    rest = f" Not statistically significant: {'; '.join(open_pairs)}." if open_pairs else ""
+    rest = f" No significant difference: {'; '.join(open_pairs)}." if open_pairs else ""
     return [first, f"{capitalised(after)}, {'; '.join(sentences)}.{rest}"]
 
 
@@ -133,9 +133,11 @@ def _two_arms(entry: PairedComparison, arms: Mapping[str, ArmCounts], outcome: J
         over = " and ".join(str(arms[arm]["configurations"]) for arm in entry["arms"]) + " configurations, not paired"
     test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {over}"
     points = f"{_points(entry)} ({_ends(entry)}; {test})" if has_interval(entry) else f"{_points(entry)} ({test})"
+    first, second = entry["arms"]
     if better is None:
-        return [shares, f"The difference of {points} is not statistically significant."]
-    return [shares, f"{better} is the more robust arm by {points}."]
+        return [shares, f"No significant difference between {second} and {first}: {points}."]
+    worse = first if better == second else second
+    return [shares, f"{better} is less sensitive to its hyperparameters than {worse}, by {points}."]
 
 
 def _points(entry: PairedComparison) -> str:
