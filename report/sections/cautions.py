@@ -292,6 +292,9 @@ def _without_score(analysis: Analysis) -> Iterator[str]:
 def _why_without(analysis: Analysis, trials: pd.DataFrame, metric: str) -> str:
     """Why trials have no score at the study's epoch."""
     gone = trials["status"] == "diverged"
+    counted = (analysis.frames.document.get("imported") or {}).get("missing") in ("diverged", "absent-is-diverged")
+    if gone.all() and counted:
+        return f"have no {metric}: they failed and were counted as diverged"
     if gone.all() and (analysis.study.single_epoch or analysis.epoch == "best"):
         return f"diverged before they reported a {metric}"
     at = "" if analysis.study.single_epoch else f" at the {analysis.epoch} epoch"

@@ -45,7 +45,7 @@ class Runs:
     assumed: bool = False
     """Whether `adaptive` is an assumption, because the source does not record it."""
     seeds: Sequence[Any] = ()
-    """The seed of each replicate, where the source has them."""
+    """The seeds, where the source has them: those of the replicates, if configurations share seeds."""
     unknown_statuses: Mapping[str, int] = field(default_factory=dict)
     """How many runs have each status that is not known; they are judged by their metric."""
     remarks: Sequence[str] = ()
@@ -111,6 +111,20 @@ def assemble(table: SourceTable, understood: Understood, options: ImportOptions)
     )
     _check_unique(runs, table, options)
     return runs
+
+
+def with_real_replicates(runs: Runs) -> Runs:
+    """The runs with replicates that configurations share: seeds that do not recur become places in a configuration.
+
+    Runs that each have a seed of their own, one run for each configuration and arm, are no replicates.
+    """
+    frame = runs.frame
+    by_configuration = frame.groupby(["task", "configuration"])["replicate"]
+    if not runs.seeds or by_configuration.nunique().max() == len(runs.seeds):
+        return runs
+    if frame.duplicated(["task", "configuration", "arm"]).any():
+        return replace(runs, frame=frame.assign(replicate=(by_configuration.rank(method="dense") - 1).astype(np.int64)))
+    return replace(runs, frame=frame.assign(replicate=0))
 
 
 def _split(table: SourceTable, understood: Understood, options: ImportOptions) -> tuple[pd.DataFrame, pd.DataFrame]:

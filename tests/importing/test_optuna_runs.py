@@ -93,6 +93,11 @@ def test_pruned_and_failed_trials_are_asked_about(database: Path) -> None:
         imported(f"optuna:{database}", missing="left-out")
 
 
+def test_a_name_for_the_objective_is_answered_with_the_one_that_it_has(database: Path) -> None:
+    with pytest.raises(RobustnessError, match=r"'accuracy' .*objective of Optuna has no other name than 'value'"):
+        imported(f"optuna:{database}", metric="accuracy")
+
+
 def test_some_studies_or_a_parameter_can_be_the_arms(database: Path) -> None:
     options = {"missing": "diverged", "pruned": "left-out"}
     assert imported(f"optuna:{database}", studies=["sgd"], **options).runs.arms == ["sgd"]

@@ -12,6 +12,7 @@ from support.importing import imported, rows_of
 from support.stores import fill, made_study
 
 from report.exports import results_csv
+from report.sections.cautions import cautions
 from robustness import Result, from_dataframe
 from robustness.cli import main
 from robustness.errors import RobustnessError
@@ -264,6 +265,38 @@ def test_what_is_assumed_about_proposals_is_said_stored_and_shown(capsys: pytest
         assert (about["adaptive"], about["adaptive_is_assumed"]) == (False, is_assumed)
         page = Result(None, study).report(f"{study}.html").read_text(encoding="utf-8").partition("<script")[0]
         assert (page_says in page) == is_assumed
+
+
+def test_runs_with_a_seed_of_their_own_are_no_replicates_and_shared_seeds_are() -> None:
+    frame = made_frame()
+    frame["seed"] = np.repeat(range(20), len(ARMS))
+    runs = imported(frame_file(frame)).runs
+    assert set(runs.frame["replicate"]) == {0}
+    assert Pairs.of(runs) == Pairs(20, 0, 0)
+    # Two seeds of each configuration, which no other configuration has.
+    twice = pd.concat([frame, frame.assign(seed=frame["seed"] + 100)])
+    assert imported(frame_file(twice)).runs.frame["replicate"].tolist() == [0] * 60 + [1] * 60
+    shared = pd.concat([frame.assign(seed=seed) for seed in (3, 5, 8)])
+    runs = imported(frame_file(shared)).runs
+    assert runs.frame["replicate"].tolist() == [0] * 60 + [1] * 60 + [2] * 60
+    # A seed that one configuration lacks keeps its number in the others.
+    fewer = imported(frame_file(shared[3:]), missing="left-out").runs
+    assert fewer.frame["replicate"].tolist() == [0] * 57 + [1] * 60 + [2] * 60
+
+
+def frame_file(frame: pd.DataFrame) -> str:
+    frame.to_csv("runs.csv", index=False)
+    return "runs.csv"
+
+
+def test_trials_that_failed_are_not_said_to_have_diverged() -> None:
+    frame = made_frame()
+    frame["status"] = "finished"
+    frame.loc[[0, 4], ["metric", "status"]] = [np.nan, "crashed"]
+    result = from_dataframe(frame, study="s", missing="diverged")
+    said = [caution for caution in cautions(result.analysis) if "failed" in caution]
+    assert len(said) == 1
+    assert "1 of a's 20 trials and 1 of b's 20 trials have no metric: they failed and were counted as" in said[0]
 
 
 def test_a_full_grid_needs_no_assumption() -> None:
