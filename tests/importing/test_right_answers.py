@@ -291,8 +291,9 @@ def frame_file(frame: pd.DataFrame) -> str:
 
 def test_trials_that_failed_are_not_said_to_have_diverged() -> None:
     frame = made_frame()
-    frame["status"] = "finished"
-    frame.loc[[0, 4], ["metric", "status"]] = [np.nan, "crashed"]
+    failed = frame.index.isin([0, 4])
+    frame["status"] = np.where(failed, "crashed", "finished")
+    frame["metric"] = frame["metric"].where(~failed)
     result = from_dataframe(frame, study="s", missing="diverged")
     said = [caution for caution in cautions(result.analysis) if "failed" in caution]
     assert len(said) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from robustness.api import progress_lines
 from robustness.api.progress_lines import ScoringLines
 from robustness.sweep.progress import SweepProgress
 from robustness.trial import EpochResult, TrialKey
@@ -40,7 +39,7 @@ def test_time_left_is_told_once_as_many_trials_have_ended_as_run_and_start_up_do
 
 def test_scored_networks_are_counted_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     now, said = [0.0], list[str]()
-    monkeypatch.setattr(progress_lines.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("robustness.api.progress_lines.time.monotonic", lambda: now[0])
     lines = ScoringLines(said.append)
     for scored, at in ((5, 4.0), (10, 6.0), (15, 14.0), (20, 16.0), (40, 34.0)):
         now[0] = at
