@@ -162,7 +162,7 @@ def test_my_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "40 of 40 configurations occur in all arms" in done.stdout
-    assert {"mine.html", "table.html"} <= {path.name for path in tmp_path.iterdir()}
+    assert {"searches.html", "table.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_my_function(tmp_path: Path) -> None:

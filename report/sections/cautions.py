@@ -60,6 +60,7 @@ def cautions(analysis: Analysis) -> list[str]:
         *_left_out(analysis),
         *_diverged(analysis),
         *_rule_by_chance(analysis),
+        *_assumed_drawn(analysis),
     ]
 
 
@@ -114,10 +115,27 @@ def _few(analysis: Analysis) -> Iterator[str]:
 
 
 def _adaptive(analysis: Analysis) -> Iterator[str]:
-    if (analysis.frames.document.get("imported") or {}).get("adaptive"):
+    about = analysis.frames.document.get("imported") or {}
+    if not about.get("adaptive"):
+        return
+    if about.get("adaptive_is_assumed"):
+        yield (
+            "It is not recorded how the configurations were proposed; assumed: by earlier results, so fractions "
+            "describe these searches, not the space."
+        )
+    else:
         yield (
             "The configurations were proposed by earlier results, not drawn from the space: fractions describe these "
             "searches, not the space."
+        )
+
+
+def _assumed_drawn(analysis: Analysis) -> Iterator[str]:
+    about = analysis.frames.document.get("imported") or {}
+    if about.get("adaptive_is_assumed") and not about.get("adaptive"):
+        yield (
+            "It is not recorded how the configurations were proposed; assumed: independently. If earlier results "
+            "proposed them, fractions describe that search, not the space."
         )
 
 
@@ -238,7 +256,7 @@ def _names(arms: Iterable[str], word: str = " and ") -> str:
 
 
 def _says(winner: str | None) -> str:
-    return "the difference is not significant" if winner is None else f"{text(winner, 60)} is the more robust arm"
+    return "the difference is not significant" if winner is None else f"{text(winner, 60)} is less sensitive"
 
 
 def _range(entry: Dependence) -> str:
@@ -282,6 +300,9 @@ def _without_score(analysis: Analysis) -> Iterator[str]:
 def _why_without(analysis: Analysis, trials: pd.DataFrame, metric: str) -> str:
     """Why trials have no score at the study's epoch."""
     gone = trials["status"] == "diverged"
+    counted = (analysis.frames.document.get("imported") or {}).get("missing") in ("diverged", "absent-is-diverged")
+    if gone.all() and counted:
+        return f"have no {metric}: they failed and were counted as diverged"
     if gone.all() and (analysis.study.single_epoch or analysis.epoch == "best"):
         return f"diverged before they reported a {metric}"
     at = "" if analysis.study.single_epoch else f" at the {analysis.epoch} epoch"

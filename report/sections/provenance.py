@@ -6,7 +6,7 @@ Nothing here depends on when or where the page is written. The store's address, 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -62,7 +62,7 @@ def _imported(frames: StudyFrames) -> Provenance:
         ("Source", str(about.get("source", ""))),
         ("Imported", _moment(frames.provenance.get("created"))),
         ("Decided", "; ".join(map(str, about.get("remarks") or ()))),
-        ("Proposed", "adaptively, so fractions describe the search, not the space" if about.get("adaptive") else ""),
+        ("Proposed", _proposed(about)),
         _seeds(frames.trials, about.get("seeds") or ()),
         ("First run began", "" if pd.isna(started) else _moment(started.timestamp())),
         ("Last run ended", "" if pd.isna(ended) else _moment(ended.timestamp())),
@@ -77,6 +77,14 @@ def _imported(frames: StudyFrames) -> Provenance:
         document_name="The import, as stored",
         commands_do="Recreate this page with",
     )
+
+
+def _proposed(about: Mapping[str, Any]) -> str:
+    """How the configurations of imported runs were proposed; empty if they were drawn for certain."""
+    how = "adaptively, so fractions describe the search, not the space" if about.get("adaptive") else "independently"
+    if about.get("adaptive_is_assumed"):
+        return f"{how} (assumed: the source does not record it)"
+    return how if about.get("adaptive") else ""
 
 
 def _seeds(trials: pd.DataFrame, seeds: Sequence[Any]) -> tuple[str, str]:

@@ -123,7 +123,7 @@ def verdict(
         names = " and ".join(least["arms"])
         smallest = f"the smallest p-value is that of {names}, {_both_p(least)}"
         return [first, f"No two arms differ significantly {after}: {smallest}.", _about_p(frames, tested)]
-    rest = f" Not statistically significant: {'; '.join(open_pairs)}." if open_pairs else ""
+    rest = f" No significant difference: {'; '.join(open_pairs)}." if open_pairs else ""
     return [first, f"{capitalised(after)}, {'; '.join(sentences)}.{rest}", _about_p(frames, tested)]
 
 
@@ -153,9 +153,11 @@ def _two_arms(entry: PairedComparison, arms: Mapping[str, ArmCounts], outcome: J
         over = " and ".join(str(arms[arm]["configurations"]) for arm in entry["arms"]) + " configurations, not paired"
     test = f"{entry['test']} test, {p_words(entry['p_adjusted'])}, {over}"
     points = f"{_points(entry)} ({_ends(entry)}; {test})" if has_interval(entry) else f"{_points(entry)} ({test})"
+    first, second = entry["arms"]
     if better is None:
-        return [shares, f"The difference of {points} is not statistically significant."]
-    return [shares, f"{better} is the more robust arm by {points}."]
+        return [shares, f"No significant difference between {second} and {first}: {points}."]
+    worse = first if better == second else second
+    return [shares, f"{better} is less sensitive to its hyperparameters than {worse}, by {points}."]
 
 
 def _points(entry: PairedComparison) -> str:

@@ -27,6 +27,9 @@ class Machines:
     def check(self, study: Study) -> None:
         """Raise, before anything is written, if trials could not run here, or only with doors open to others."""
         if self.ray_address:
+            from robustness.execution.ray_session import check_cluster  # Ray: runs on this machine load it later
+
+            check_cluster(self.ray_address)
             return
         resources = study.resources
         gpu = 0.0 if resources.gpu == "auto" else resources.gpu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import TextIO
@@ -12,7 +12,7 @@ from typing import TextIO
 from robustness.execution.protocol import Started
 from robustness.guards.printable import printable
 from robustness.sweep.outcomes import Outcome
-from robustness.sweep.progress import SweepProgress
+from robustness.sweep.progress import SweepProgress, duration
 from robustness.trial import EpochResult, Status, TrialKey
 
 LINE_EVERY = 10.0
@@ -57,6 +57,27 @@ class ProgressLines:
         if not self._quiet and (always or now - self._last_line >= LINE_EVERY):
             self._last_line = now
             tell(self.progress.line(), self._stream)
+
+
+class ScoringLines:
+    """Says every few seconds how many untrained networks have been scored, and how long the rest will take."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._last_line = time.monotonic()
+        self._first: tuple[float, int] | None = None
+
+    def __call__(self, scored: int, of: int) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            # What the workers load comes before the first scores.
+            self._first = now, scored
+        if now - self._last_line < LINE_EVERY or scored == of:
+            return
+        self._last_line = now
+        began, before = self._first
+        left = "" if scored == before else f", about {duration((of - scored) * (now - began) / (scored - before))} left"
+        self._say(f"scored {scored} of {of} untrained networks{left}")
 
 
 def tell(line: str, stream: TextIO | None = None) -> None:

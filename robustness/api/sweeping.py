@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
 from robustness.api.machines import Machines
-from robustness.api.progress_lines import ProgressLines
+from robustness.api.progress_lines import ProgressLines, ScoringLines
 from robustness.execution.protocol import Executor, StartInterrupted, never
 from robustness.store.store import Store
 from robustness.store.study_store import StudyStore
@@ -68,6 +68,8 @@ def run_sweep(
         plan_winners(study.winners, plan, store)
     # Ray is not started if there is nothing left to run.
     pending = set(store.pending()) & set(wanted) if wanted else store.pending()
+    if pending and executor.starting:
+        listener.say(executor.starting)
     session = executor.session(plan.trials[0], terms_of(study)) if pending else nullcontext()
     with suppress(StartInterrupted), session:
         if not only:
@@ -94,7 +96,7 @@ def _set_baseline(study: Study, plan: Plan, store: StudyStore, executor: Executo
         return
     guessing = nothing.no_better_than_guessing is not None
     listener.say("scoring untrained networks and guesses as the baseline of learned_nothing")
-    note = untrained_note(study, plan, executor, listener.stop)
+    note = untrained_note(study, plan, executor, listener.stop, ScoringLines(listener.say))
     if note is None:
         return
     store.save_note(UNTRAINED_NOTE, note)

@@ -26,6 +26,14 @@ DONE, INCOMPLETE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: all done; some trials failed or the run was cut short; bad input; stopped by the user, can be resumed."""
 
 
+WHERE_TO_START = """\
+start here:                  robustness sweep quickstart
+runs that you already have:  robustness import --help
+your own functions:          import robustness, see docs/any_code.md
+documentation:               docs/get_started.md
+"""
+
+
 class Command(NamedTuple):
     """A command as the help text describes it."""
 
@@ -71,7 +79,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = False
     try:
         try:
-            arguments = make_parser().parse_args(argv)
+            parser = make_parser()
+            if not (sys.argv[1:] if argv is None else argv):
+                # Who types the bare name wants to know where to start.
+                parser.print_help(sys.stderr)
+                return BAD_INPUT
+            arguments = parser.parse_args(argv)
             debug = arguments.debug
             code: int = importlib.import_module(_module(arguments.command)).run(arguments)
         finally:
@@ -150,7 +163,12 @@ def _flush_or_discard(stream: TextIO) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = _Parser(prog="robustness", description="Is method A less sensitive to its hyperparameters than method B?")
+    parser = _Parser(
+        prog="robustness",
+        description="Is method A less sensitive to its hyperparameters than method B?",
+        epilog=WHERE_TO_START,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (summary, add_arguments) in COMMANDS.items():

@@ -19,7 +19,7 @@ from robustness.guards.printable import printable
 from robustness.trainables.precision import cpu_features, has_bfloat16
 
 PACKAGES = ("torch", "ray", "optuna", "sqlalchemy", "pandas", "numpy", "scipy", "seaborn", "pydantic", "psycopg")
-OPTIONAL = {"psycopg": "needed for a PostgreSQL store: pip install 'robustness-study[postgres]'"}
+OPTIONAL = {"psycopg": "needed for a PostgreSQL store: pip install -e '.[postgres]' in the project's folder"}
 LEAST_SHARED_MEMORY = 256 * 2**20
 MARKS = {"ok": " ", "note": "-", "problem": "!"}
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 
+from robustness.api.progress_lines import tell
 from robustness.cli.interruption import Interruption, interruptible
 from robustness.cli.running import machines_of, print_warning, run_study
 from robustness.cli.search_display import FinalLines, SearchLines, print_results
@@ -59,9 +60,10 @@ def _optimize(
     executor = machines_of(arguments).executor(print_warning, workers)
     finals = study.finals is not None and not arguments.search_only
     # One Ray serves all searches and final models; it is not started if there is nothing left to run.
-    session = (
-        nullcontext() if is_done(study, store, finals) else executor.session(typical_trial(study), terms_of(study))
-    )
+    done = is_done(study, store, finals)
+    if executor.starting and not done and not arguments.quiet:
+        tell(executor.starting)
+    session = nullcontext() if done else executor.session(typical_trial(study), terms_of(study))
     with suppress(StartInterrupted), session:
         # The final models of a search precede the next search, so that an interrupted study has results to report.
         for number in range(study.searches):

@@ -14,6 +14,8 @@ from report.exports import results_csv, results_records, write_parquet
 from report.exports.latex import as_latex
 from report.frames import StudyFrames, load_frames
 from report.page import write_figures, write_report
+from report.sections.cautions import cautions
+from report.sections.verdict import headline
 from robustness.cli import DONE
 from robustness.errors import StudyFileError, plural
 from robustness.files import file_name
@@ -49,6 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
         path = _path(frames.name, arguments.out, kind)
         _write(study, kind, path, arguments.force)
         if not arguments.quiet:
+            if kind == "html" and isinstance(study, Analysis):
+                print_headline(study)
+                print(_caveats(study))
             print(printable(path))
     if arguments.figures:
         write_figures(study, Path(arguments.figures), arguments.force, arguments.width)
@@ -73,6 +78,17 @@ def _warn(frames: StudyFrames) -> None:
             "not follow from the recorded epochs",
             file=sys.stderr,
         )
+
+
+def print_headline(analysis: Analysis) -> None:
+    """Print the verdict and what belongs to it, as a sweep ends."""
+    for line in headline(analysis).splitlines():
+        print(printable(line))
+
+
+def _caveats(analysis: Analysis) -> str:
+    count = len(cautions(analysis))
+    return f"{plural(count, 'caveat')} on the page" if count else "no caveats"
 
 
 def write_page(analysis: Analysis) -> Path:

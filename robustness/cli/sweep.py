@@ -122,7 +122,6 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
 
 
 def _print_headline(analysis: Analysis) -> None:
-    from report.sections.verdict import headline  # pandas: not needed while trials run
+    from robustness.cli.report import print_headline  # pandas: not needed while trials run
 
-    for line in headline(analysis).splitlines():
-        print(printable(line))
+    print_headline(analysis)

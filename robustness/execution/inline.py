@@ -63,6 +63,8 @@ class InlineExecutor:
             if stop():
                 return
 
+    starting = ""
+
     def check(self, study: str) -> None:
         """Do nothing: functions of this process are here."""
 

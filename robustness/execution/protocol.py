@@ -104,6 +104,11 @@ class Observer(Protocol):
 class Executor(Protocol):
     """Runs trials until the iterator is exhausted or `stop()` is true; running trials are then abandoned unreported."""
 
+    @property
+    def starting(self) -> str:
+        """What opening a session takes time for, as a line for the user; empty if it takes none."""
+        ...
+
     def run(self, trials: Iterator[Trial], observer: Observer, terms: Terms, stop: Callable[[], bool]) -> None: ...
 
     def check(self, study: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import ray
 from ray import _raylet as raylet
-from ray._private import ray_constants
+from ray._private import ray_constants, services
 from ray.exceptions import AuthenticationError
 
 from robustness.execution.authentication import MODE, RayError, has_token, local_token, refuse_open_mode
@@ -112,18 +112,33 @@ def _closed_to_others() -> Iterator[None]:
     _read_authentication_again()
 
 
+def check_cluster(address: str) -> None:
+    """Raise RayError at once if no cluster listens at the address, or if `auto` finds none."""
+    with _reaching(address):
+        found = services.get_ray_address_from_environment(address, None) if address == "auto" else address
+        _check_reachable(str(found))
+
+
+@contextmanager
+def _reaching(address: str) -> Iterator[None]:
+    """Turn the errors of a cluster that does not answer into one line."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        why = str(error).partition(". ")[0]
+        raise RayError(
+            f"the Ray cluster at {address!r} cannot be reached: {why}; start it with `ray start --head`, or leave out "
+            "--ray-address to use this machine"
+        ) from error
+
+
 @contextmanager
 def _cluster_access(address: str, warn: Callable[[str], None]) -> Iterator[None]:
     """Pass the user's token to a cluster that demands one; warn about a cluster that does not."""
     where = f"the Ray cluster at {address!r}"
-    try:
+    with _reaching(address):
         _check_reachable(address)
         demanded = _demands_token(address)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise RayError(
-            f"{where} cannot be reached: {error}; start it with `ray start --head`, or leave out --ray-address to use "
-            "this machine"
-        ) from error
     if demanded and not has_token():
         raise RayError(
             f"{where} demands a token: set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to a file that holds the token"

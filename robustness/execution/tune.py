@@ -312,6 +312,10 @@ class TuneExecutor:
     def check(self, study: str) -> None:
         pickled(study)
 
+    @property
+    def starting(self) -> str:
+        return f"connecting to Ray at {self.address} ..." if self.address else "starting Ray ..."
+
     @contextmanager
     def session(self, first: Trial, terms: Terms) -> Iterator[None]:
         """Connect to Ray, or start it, within the block; raises `ResourcesMissing` if trials would wait for ever."""

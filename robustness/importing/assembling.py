@@ -41,8 +41,11 @@ class Runs:
     source: str
     kind: str
     adaptive: bool | None
+    """Whether configurations depended on earlier results; None until `proposing` has settled it."""
+    assumed: bool = False
+    """Whether `adaptive` is an assumption, because the source does not record it."""
     seeds: Sequence[Any] = ()
-    """The seed of each replicate, where the source has them."""
+    """The seeds, where the source has them: those of the replicates, if configurations share seeds."""
     unknown_statuses: Mapping[str, int] = field(default_factory=dict)
     """How many runs have each status that is not known; they are judged by their metric."""
     remarks: Sequence[str] = ()
@@ -102,12 +105,26 @@ def assemble(table: SourceTable, understood: Understood, options: ImportOptions)
         goal=understood.goal,
         source=table.source,
         kind=table.kind,
-        adaptive=table.adaptive if options.proposed is None else options.proposed == "adaptively",
+        adaptive=table.adaptive,
         seeds=seeds,
         unknown_statuses=unknown,
     )
     _check_unique(runs, table, options)
     return runs
+
+
+def with_real_replicates(runs: Runs) -> Runs:
+    """The runs with replicates that configurations share: seeds that do not recur become places in a configuration.
+
+    Runs that each have a seed of their own, one run for each configuration and arm, are no replicates.
+    """
+    frame = runs.frame
+    by_configuration = frame.groupby(["task", "configuration"])["replicate"]
+    if not runs.seeds or by_configuration.nunique().max() == len(runs.seeds):
+        return runs
+    if frame.duplicated(["task", "configuration", "arm"]).any():
+        return replace(runs, frame=frame.assign(replicate=(by_configuration.rank(method="dense") - 1).astype(np.int64)))
+    return replace(runs, frame=frame.assign(replicate=0))
 
 
 def _split(table: SourceTable, understood: Understood, options: ImportOptions) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -12,7 +12,7 @@ from robustness.errors import RobustnessError, unknown_name
 from robustness.guards.limits import check
 from robustness.importing.columns import unprefixed
 from robustness.importing.options import ImportOptions
-from robustness.importing.runs import ARM, RUN, SourceTable
+from robustness.importing.runs import ARM, RUN, SourceTable, adaptive_together
 
 
 def chosen(table: SourceTable, options: ImportOptions) -> SourceTable:
@@ -62,7 +62,6 @@ def combined(tables: Sequence[SourceTable]) -> SourceTable:
         for name, epochs in (table.epochs or {}).items():
             parts.setdefault(name, []).append(epochs.assign(**{RUN: epochs[RUN] + first}))
         first += len(table.frame)
-    known = {table.adaptive for table in tables}
     return SourceTable(
         source=sources,
         kind=tables[0].kind,
@@ -70,5 +69,5 @@ def combined(tables: Sequence[SourceTable]) -> SourceTable:
         epochs=None if tables[0].epochs is None else {name: pd.concat(each) for name, each in parts.items()},
         goals=goals,
         further=list(dict.fromkeys(name for table in tables for name in table.further)),
-        adaptive=True if True in known else None if None in known else False,
+        adaptive=adaptive_together(table.adaptive for table in tables),
     )

@@ -18,10 +18,11 @@ from robustness.errors import RobustnessError, plural
 from robustness.importing.assembling import Runs
 from robustness.importing.grids import absent_cells
 from robustness.importing.options import ImportOptions
+from robustness.importing.questions import Question
 
 
 def settle(runs: Runs, options: ImportOptions) -> Runs:
-    """The runs with a status for each; raises RobustnessError with one line that names the option to be set."""
+    """The runs with a status for each; raises Question with one line that names the option to set."""
     open_runs = (runs.frame["status"] == "planned").to_numpy()
     remarks = []
     if open_runs.any():
@@ -48,9 +49,11 @@ def _settle_missing(runs: Runs, options: ImportOptions) -> tuple[Runs, list[str]
     why = ", ".join(kinds) + _by_arm(runs, missing)
     what = f"{missing.sum():,} of {plural(len(runs.frame), 'run')} without a result ({why})"
     if options.missing is None:
-        raise RobustnessError(
-            f"{runs.source}: {what}: say {options.named('missing', 'diverged')} to count them as failures, or "
-            f"{options.named('missing', 'left-out')} to leave them out"
+        raise Question(
+            runs.source,
+            f"{what}: say {options.named('missing', 'diverged')} to count them as failures, or "
+            f"{options.named('missing', 'left-out')} to leave them out",
+            {"missing": "left-out"},
         )
     if options.missing == "left-out":
         return _with_status(runs, missing, "failed"), [f"{what}: left out"]
@@ -73,9 +76,11 @@ def _settle_pruned(runs: Runs, options: ImportOptions) -> tuple[Runs, list[str]]
     else:
         what += f" (pruned{_by_arm(runs, early)})"
     if options.pruned is None:
-        raise RobustnessError(
-            f"{runs.source}: {what}: say {options.named('pruned', 'left-out')} to leave them out, or "
-            f"{options.named('pruned', 'last-value')} to judge them by the epochs that they have"
+        raise Question(
+            runs.source,
+            f"{what}: say {options.named('pruned', 'left-out')} to leave them out, or "
+            f"{options.named('pruned', 'last-value')} to judge them by the epochs that they have",
+            {"pruned": "left-out"},
         )
     if options.pruned == "left-out":
         return _with_status(runs, early, "pruned"), [f"{what}: left out"]
@@ -95,9 +100,11 @@ def _settle_absent(runs: Runs, options: ImportOptions) -> tuple[Runs, list[str]]
         return _with_rows(runs, absent.rows, absent.configurations), [f"{what}: counted as diverged"]
     if options.missing == "left-out":
         return runs, [f"{what}: left out"]
-    raise RobustnessError(
-        f"{runs.source}: {what}: say {options.named('missing', 'absent-is-diverged')} to count them as failures, or "
-        f"{options.named('missing', 'left-out')} to leave them out"
+    raise Question(
+        runs.source,
+        f"{what}: say {options.named('missing', 'absent-is-diverged')} to count them as failures, or "
+        f"{options.named('missing', 'left-out')} to leave them out",
+        {"missing": "left-out"},
     )
 
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from robustness.errors import RobustnessError, shown
-from robustness.importing.assembling import Runs, assemble
+from robustness.importing.assembling import Runs, assemble, with_real_replicates
 from robustness.importing.combining import chosen, combined
 from robustness.importing.failures import settle
 from robustness.importing.imported_study import ImportedStudy
 from robustness.importing.options import ImportOptions
 from robustness.importing.own_results import with_metric
 from robustness.importing.pairing import check_guess
+from robustness.importing.proposing import with_proposal
+from robustness.importing.questions import Question, together
 from robustness.importing.runs import SourceTable
 from robustness.importing.understanding import Understood, understand
 from robustness.importing.values import without_containers
@@ -38,10 +40,30 @@ def make_import(name: str, tables: Sequence[SourceTable], options: ImportOptions
     check_label(name, options.named("study"))
     table = chosen(with_metric(combined(tables), options.metric), options)
     table = replace(table, frame=without_containers(table.frame))
+    questions: list[Question] = []
+    # Whatever is open is asked at once, so each question is answered for now to find the next.
+    trial = options
+    while True:
+        try:
+            found = _import(name, table, trial)
+        except Question as question:
+            questions.append(question)
+            trial = replace(trial, **question.answer)
+        except RobustnessError:
+            if not questions:
+                raise
+            raise together(questions) from None
+        else:
+            if questions:
+                raise together(questions)
+            return found
+
+
+def _import(name: str, table: SourceTable, options: ImportOptions) -> Import:
     understood = understand(table, options)
     runs = assemble(table, understood, options)
     check_guess(runs, understood, options)
-    runs = settle(runs, options)
+    runs = settle(with_proposal(with_real_replicates(runs), options), options)
     return Import(ImportedStudy.of(name, runs, options, understood.ignored), understood)
 
 

@@ -124,7 +124,9 @@ class ImportedStudy:
         return {
             "source": runs.source,
             "kind": runs.kind,
+            "missing": self.options.missing,
             "adaptive": bool(runs.adaptive),
+            "adaptive_is_assumed": runs.assumed,
             "paired": bool(pairs.all_arms or pairs.some_arms) or len(runs.arms) < 2,
             "seeds": [str(seed) for seed in runs.seeds[:1000]],
             "remarks": list(runs.remarks),

@@ -12,7 +12,7 @@ from optuna.storages.journal import JournalFileBackend
 from robustness.errors import RobustnessError
 from robustness.guards.limits import read_bytes
 from robustness.importing.optuna_runs import chosen
-from robustness.importing.optuna_trials import OptunaStudy, OptunaTrial
+from robustness.importing.optuna_trials import OptunaStudy, OptunaTrial, is_adaptive
 
 
 def read_journal(path: Path, wanted: Sequence[str]) -> list[OptunaStudy]:
@@ -51,5 +51,5 @@ def _trial(trial: optuna.trial.FrozenTrial) -> OptunaTrial:
         trial.intermediate_values,
         trial.datetime_start.timestamp() if trial.datetime_start else None,
         trial.datetime_complete.timestamp() if trial.datetime_complete else None,
-        "grid_id" in trial.system_attrs,
+        is_adaptive(trial.system_attrs),
     )

@@ -19,8 +19,8 @@ from robustness.errors import RobustnessError, unknown_name
 from robustness.guards.limits import is_file
 from robustness.importing.files import is_database
 from robustness.importing.foreign_databases import ForeignDatabase, reading
-from robustness.importing.optuna_trials import OptunaStudy, OptunaTrial
-from robustness.importing.runs import ImportedRun, SourceTable, table_of
+from robustness.importing.optuna_trials import OptunaStudy, OptunaTrial, is_adaptive
+from robustness.importing.runs import ImportedRun, SourceTable, adaptive_together, table_of
 from robustness.importing.sources import SourceOptions
 
 VALUE, INTERMEDIATE = "value", "intermediate"
@@ -65,8 +65,8 @@ def _table(studies: Sequence[OptunaStudy], source: str) -> SourceTable:
         elif trial.intermediate:
             measures[INTERMEDIATE] = dict(trial.intermediate)
         runs.append(ImportedRun(trial.parameters, measures, trial.state.lower(), trial.started, trial.ended, name))
-    gridded = all(trial.gridded for _, trial in trials)
-    return table_of(runs, source, "optuna", goals, [INTERMEDIATE], adaptive=not gridded)
+    adaptive = adaptive_together(trial.adaptive for _, trial in trials)
+    return table_of(runs, source, "optuna", goals, [INTERMEDIATE], adaptive)
 
 
 def _goals(studies: Sequence[OptunaStudy], source: str) -> dict[str, str]:
@@ -121,9 +121,9 @@ def _trials(database: ForeignDatabase, study: int) -> list[OptunaTrial]:
         what = f"step, {_typed(database, 'trial_intermediate_values', 'intermediate_value')}"
         for row in _of_trials(database, study, "trial_intermediate_values", what, "step"):
             steps[row.trial_id][row.step] = _number(row.value, row.kind)
-    gridded = {
-        row.trial_id for row in _of_trials(database, study, "trial_system_attributes", '"key"') if row.key == "grid_id"
-    }
+    keys: dict[int, list[str]] = defaultdict(list)
+    for row in _of_trials(database, study, "trial_system_attributes", '"key"'):
+        keys[row.trial_id].append(str(row.key))
     columns = "trial_id, state, datetime_start, datetime_complete"
     query = f"SELECT {columns} FROM trials WHERE study_id = :study ORDER BY trial_id"  # noqa: S608 - names of ours
     return [
@@ -134,7 +134,7 @@ def _trials(database: ForeignDatabase, study: int) -> list[OptunaTrial]:
             steps[row.trial_id],
             _moment(row.datetime_start),
             _moment(row.datetime_complete),
-            row.trial_id in gridded,
+            is_adaptive(keys[row.trial_id]),
         )
         for row in database.rows(query, study=study)
     ]

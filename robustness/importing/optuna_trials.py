@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,8 @@ class OptunaTrial:
     intermediate: Mapping[int, float]
     started: float | None
     ended: float | None
-    gridded: bool
-    """Whether a grid sampler proposed it."""
+    adaptive: bool | None
+    """Whether it was proposed by earlier results; None if its sampler left no trace."""
 
 
 @dataclass(frozen=True)
@@ -30,3 +30,14 @@ class OptunaStudy:
     name: str
     directions: Sequence[str]
     trials: Sequence[OptunaTrial]
+
+
+def is_adaptive(attributes: Iterable[str]) -> bool | None:
+    """Whether a trial was proposed by earlier results, by its system attributes.
+
+    The grid, CMA-ES and evolutionary samplers leave traces, TPE and Gaussian processes only some; random draws none.
+    """
+    names = list(attributes)
+    if any(name.startswith(("tpe:", "gp:", "cma:")) or name.endswith(":generation") for name in names):
+        return True
+    return False if "grid_id" in names else None

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from robustness.errors import RobustnessError, plural
+from robustness.errors import plural
 from robustness.importing.assembling import Runs
 from robustness.importing.options import ImportOptions
+from robustness.importing.questions import Question
 from robustness.importing.understanding import Understood
 
 MOST_COLUMNS = 40
@@ -44,7 +45,7 @@ class Pairs:
 
 
 def check_guess(runs: Runs, understood: Understood, options: ImportOptions) -> None:
-    """Raise RobustnessError if more runs would pair without some of the guessed hyperparameters."""
+    """Raise Question if more runs would pair without some of the guessed hyperparameters."""
     if understood.certain or len(runs.arms) < 2 or not runs.levels:
         return
     number = runs.frame["configuration"].to_numpy()
@@ -56,11 +57,13 @@ def check_guess(runs: Runs, understood: Understood, options: ImportOptions) -> N
         return
     kept = [name for name in levels if name not in suspects]
     before, after = _paired(levels, list(levels), arm, task), _paired(levels, kept, arm, task)
-    raise RobustnessError(
-        f"{runs.source}: is {' or '.join(map(repr, suspects))} a hyperparameter? Several arms share "
+    raise Question(
+        runs.source,
+        f"is {' or '.join(map(repr, suspects))} a hyperparameter? Several arms share "
         f"{plural(after, 'configuration')} without it, {before:,} with it: say "
         f"{options.named('hyperparameters', ','.join(kept))} if it is a measure, or "
-        f"{options.named('hyperparameters', ','.join(levels))} if it is not"
+        f"{options.named('hyperparameters', ','.join(levels))} if it is not",
+        {"hyperparameters": kept},
     )
 
 

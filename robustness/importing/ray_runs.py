@@ -16,6 +16,8 @@ from robustness.importing.runs import ImportedRun, SourceTable, table_of
 from robustness.importing.sources import SPECIAL, SourceOptions, fields_of
 from robustness.importing.tables import flattened, parsed_json
 
+MOST_NAMED = 5
+"""How many experiments in a folder are named."""
 PARAMS, RESULTS, PROGRESS, ERROR = "params.json", "result.json", "progress.csv", "error.txt"
 
 
@@ -26,10 +28,19 @@ def read(place: str, options: SourceOptions) -> list[SourceTable]:
         raise RobustnessError(f"{folder}: no such folder; give the folder of a Tune experiment")
     trials = sorted(path.parent for path in _files(folder, PARAMS))
     if not trials:
-        raise RobustnessError(f"{folder}: holds no {PARAMS}, so it is no experiment of Ray Tune")
+        raise RobustnessError(f"{folder}: holds no {PARAMS}, so it is no experiment of Ray Tune{_below(folder)}")
     check("run_files", len(trials), folder, RobustnessError)
     runs = [_run(trial, options.names) for trial in trials]
     return [table_of(runs, str(folder), "ray", adaptive=_is_adaptive(folder), name=folder.resolve().name)]
+
+
+def _below(folder: Path) -> str:
+    """The experiments one level further down, as a hint."""
+    found = sorted({path.parent.parent.name for path in folder.glob(f"*/*/{PARAMS}")})
+    if not found:
+        return ""
+    more = ", ..." if len(found) > MOST_NAMED else ""
+    return f"; its folders are: import {', '.join(f'ray:{folder / name}' for name in found[:MOST_NAMED])}{more}"
 
 
 def _files(folder: Path, name: str) -> Iterator[Path]:

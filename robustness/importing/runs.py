@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,6 +65,12 @@ class SourceTable:
         """The table with all of its runs in one arm, one task, or both."""
         labels = {name: label for name, label in ((ARM, arm), (TASK, task)) if label is not None}
         return replace(self, frame=self.frame.assign(**labels)) if labels else self
+
+
+def adaptive_together(known: Iterable[bool | None]) -> bool | None:
+    """Whether any part was proposed by earlier results; None if none is known to be and some is not known."""
+    parts = set(known)
+    return True if True in parts else None if None in parts else False
 
 
 def table_of(

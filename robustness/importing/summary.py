@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from robustness.errors import plural
 from robustness.importing.frame import Import
 from robustness.importing.pairing import Pairs
+from robustness.importing.proposing import proposal_note
 
 MOST_NAMES = 12
 """How many names a line lists."""
@@ -56,8 +57,9 @@ def _contents(found: Import) -> Iterator[tuple[str, str]]:
     yield "pairs", pairing_sentence(found)
     for remark in runs.remarks:
         yield "decided", remark
-    if runs.adaptive:
-        yield "note", "proposed adaptively, so fractions describe the search, not the space"
+    note = proposal_note(runs, found.study.options)
+    if note is not None:
+        yield "note", note
     reasons: dict[str, list[str]] = {}
     for name, why in understood.ignored.items():
         reasons.setdefault(why, []).append(name)

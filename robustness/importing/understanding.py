@@ -19,6 +19,7 @@ from robustness.guards.printable import escaped, printable
 from robustness.importing import columns as vocabulary
 from robustness.importing.columns import BOOKKEEPING, unprefixed
 from robustness.importing.options import ImportOptions
+from robustness.importing.questions import Question
 from robustness.importing.run_blocks import changing_columns, has_row_per_epoch
 from robustness.importing.runs import ARM, TASK, SourceTable
 from robustness.study.arms import LONGEST_LABEL
@@ -180,6 +181,8 @@ def _metric(table: SourceTable, options: ImportOptions, columns: _Columns) -> tu
         if options.metric is not None:
             if options.metric not in measures:
                 problem = unknown_name("measure", options.metric, measures)
+                if table.kind == "optuna" and "value" in measures:
+                    problem += "; the objective of Optuna has no other name than 'value'"
                 raise RobustnessError(f"{table.source}: {options.named('metric')}: {problem}")
             return options.metric, None
         usual = [name for name in (*vocabulary.METRIC_COLUMNS, "values_0") if name in measures] or measures
@@ -270,10 +273,12 @@ def _ask_about_measures(columns: _Columns, options: ImportOptions) -> None:
         frame = columns.table.frame
         kept = [name for name in columns.free() if name not in measures and not _names_runs(frame[name])]
         some = ", ".join(suspects[:10]) + (", ..." if len(suspects) > 10 else "")
-        raise RobustnessError(
-            f"{columns.table.source}: which columns are hyperparameters? Going by their order, {some} "
+        raise Question(
+            columns.table.source,
+            f"which columns are hyperparameters? Going by their order, {some} "
             f"{'is a measure' if len(suspects) == 1 else 'are measures'}: say "
-            f"{options.named('hyperparameters', shlex.quote(','.join(kept)))}, or list others"
+            f"{options.named('hyperparameters', shlex.quote(','.join(kept)))}, or list others",
+            {"hyperparameters": kept},
         )
 
 

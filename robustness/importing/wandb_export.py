@@ -6,7 +6,6 @@ configuration and those of their summary, each sorted, without a prefix that wou
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from robustness.errors import RobustnessError
@@ -26,6 +25,4 @@ def read(place: str, _options: SourceOptions) -> list[SourceTable]:
             f"{path}: has no column {' or '.join(map(repr, MARKS))}, so it is no export of W&B's runs; import it as a "
             "plain file"
         )
-    sweep = table.frame.get("Sweep")
-    # Sweeps may be grids, random or Bayesian, which the export does not tell.
-    return [replace(table, adaptive=None if sweep is not None and (sweep != "").any() else False)]
+    return [table]

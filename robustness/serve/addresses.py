@@ -24,7 +24,8 @@ def require_extra() -> None:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise ServeError(
-            f"the live page needs {' and '.join(missing)}, not installed here: pip install 'robustness-study[serve]'"
+            f"the live page needs {' and '.join(missing)}, not installed here: pip install -e '.[serve]' in the "
+            "project's folder"
         )
 
 

@@ -131,7 +131,8 @@ def connect(url: URL, reading: bool = False) -> Database:
         )
     except ModuleNotFoundError:
         raise StoreError(
-            f"store {shown(url)!r} needs psycopg, which is not installed: pip install 'robustness-study[postgres]'"
+            f"store {shown(url)!r} needs psycopg, which is not installed: pip install -e '.[postgres]' in "
+            "the project's folder"
         ) from None
     return Database(url, engine)
 

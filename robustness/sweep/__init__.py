@@ -1,4 +1,4 @@
-"""`robustness.sweep(arms, space, ...)` runs a sweep: `help(robustness.sweep.__call__)` explains its options.
+"""`robustness.sweep(arms, space, ...)` runs a sweep: `help(robustness.sweep)` explains its options.
 
 This package holds a sweep's plan, the trials it runs, how they are judged, and when it may stop. It can be called:
 Python puts the package under the name `robustness.sweep` as soon as any of its modules is imported, so a function of
@@ -7,6 +7,7 @@ that name would disappear.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -18,6 +19,12 @@ class _CallablePackage(ModuleType):
     def __call__(self) -> Any:
         """The function `robustness.api.sweep.sweep`, with its signature and text."""
         return import_module("robustness.api.sweep").sweep
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """The function's own text with its call, which `help` and notebooks show."""
+        summary, _, rest = inspect.cleandoc(str(self.__call__.__doc__)).partition("\n\n")
+        return f"{summary}\n\nsweep{inspect.signature(self.__call__)}\n\n{rest}"
 
     @property
     def __wrapped__(self) -> Any:

@@ -90,9 +90,12 @@ class Progress(ABC):
         return f": {lines[-1][:LONGEST_REASON]}" if lines else ""
 
     def seconds_left(self) -> float | None:
-        """The work left, divided by the trials running at once."""
-        work = self.work_left()
-        return None if work is None else work / max(len(self.running), 1)
+        """The work left, divided by the trials running at once; None until as many trials have ended as are running.
+
+        Before that, few epochs are measured, and the first ones are slow.
+        """
+        work, ended = self.work_left(), sum(status in ENDED for status in self.states.values())
+        return None if work is None or ended < len(self.running) else work / max(len(self.running), 1)
 
     def work_left(self) -> float | None:
         """The epochs left times the mean duration of an epoch of their arm: seconds of a worker."""
@@ -142,6 +145,8 @@ class SweepProgress(Progress):
     epochs: int | None
     """Epochs of a trial, if the study sets them."""
     outcomes: dict[TrialKey, Outcome | None] = field(default_factory=dict)
+    any_ended: bool = False
+    """Whether a trial has ended since this process began to watch."""
     winners: int | None = None
     """The largest number of further trials that winners can get; None in a study without winners."""
 
@@ -283,12 +288,16 @@ class SweepProgress(Progress):
 
     def epoch(self, key: TrialKey, result: EpochResult) -> None:
         """A trial has finished an epoch."""
+        first = key in self.running and self.running[key] is None
         self.running[key] = result
-        if self.epochs is not None:
+        # The first epochs of fresh workers include what they load.
+        warm = self.any_ended or not first or self.epochs == 1
+        if self.epochs is not None and warm:
             self.add_epochs(key.arm, 1, result.seconds)
 
     def ended(self, key: TrialKey, status: Status, outcome: Outcome | None, seconds: float) -> None:
         """A trial has ended."""
+        self.any_ended = True
         self.states[key] = status
         self.outcomes[key] = outcome
         self.running.pop(key, None)

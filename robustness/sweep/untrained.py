@@ -32,9 +32,15 @@ MOST_VALUES = 8
 """With more values than these the initial rho is divided into quarters."""
 
 
-def untrained_note(study: Study, plan: Plan, executor: Executor, stop: Callable[[], bool]) -> dict[str, Any] | None:
+Tally = Callable[[int, int], None]
+"""Hears how many networks have been scored, of how many."""
+
+
+def untrained_note(
+    study: Study, plan: Plan, executor: Executor, stop: Callable[[], bool], tally: Tally | None = None
+) -> dict[str, Any] | None:
     """The scores of untrained networks and the threshold made of them, for the store; None if it was stopped."""
-    scored = score_networks(study, plan, executor, stop)
+    scored = score_networks(study, plan, executor, stop, tally)
     return None if scored is None else make_note(study, scored.networks, scored.mixed, scored.edges)
 
 
@@ -49,7 +55,9 @@ class ScoredNetworks:
     """The edges of the cells' intervals of the initial rho."""
 
 
-def score_networks(study: Study, plan: Plan, executor: Executor, stop: Callable[[], bool]) -> ScoredNetworks | None:
+def score_networks(
+    study: Study, plan: Plan, executor: Executor, stop: Callable[[], bool], tally: Tally | None = None
+) -> ScoredNetworks | None:
     """Score the untrained networks that the study's rule needs; None if it was stopped."""
     scorer = find_trainable(study.trainable).untrained
     if scorer is None:
@@ -62,7 +70,7 @@ def score_networks(study: Study, plan: Plan, executor: Executor, stop: Callable[
     networks = [*mixed, *further(plan, mixed, edges, least)]
     resamples = RESAMPLES if rule.no_better_than_start is not None else 0
     pieces = [networks[first : first + NETWORKS_AT_ONCE] for first in range(0, len(networks), NETWORKS_AT_ONCE)]
-    collector = _Collector()
+    collector = _Collector([len(piece) for piece in pieces], tally)
     terms = replace(terms_of(study), trial_timeout=None)
     work = (_piece(number, piece, plan, scorer, resamples) for number, piece in enumerate(pieces))
     executor.run(work, collector, terms, stop)
@@ -140,14 +148,17 @@ def _piece(number: int, networks: Sequence[TrialKey], plan: Plan, scorer: str, r
 class _Collector:
     """The observer that gathers the scores of all pieces."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sequence[int], tally: Tally | None) -> None:
         self.scored: dict[int, Mapping[str, Sequence[float]]] = {}
+        self._sizes, self._tally = sizes, tally
 
     def started(self, key: TrialKey, attempt: int, where: Started) -> None:
         pass
 
     def epoch(self, key: TrialKey, result: EpochResult) -> None:
         self.scored[key.configuration] = result.curves
+        if self._tally is not None:
+            self._tally(sum(self._sizes[number] for number in self.scored), sum(self._sizes))
 
     def ended(self, key: TrialKey, ending: Ending) -> None:  # noqa: ARG002
         if ending.status != "finished":

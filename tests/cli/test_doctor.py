@@ -44,6 +44,16 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in shown for name in COMMANDS)
 
 
+def test_help_and_the_bare_name_say_where_to_start(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert main([]) == 2
+    assert capsys.readouterr().err == shown
+    for door in ("robustness sweep quickstart", "robustness import --help", "docs/any_code.md", "docs/get_started.md"):
+        assert door in shown.partition("options:")[2]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_a_help_text(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from support.stores import HOSTILE, fill, hostile, made_study
 
+from report.sections.cautions import cautions
+from robustness import Result
 from robustness.cli import main
 from robustness.store import open_store
 
@@ -39,6 +41,21 @@ def test_json_and_parquet_are_written_where_asked(capsys: pytest.CaptureFixture[
     assert main(["report", "made", "--format", "parquet", "--out", "deep", "--quiet"]) == 0
     assert len(pd.read_parquet("deep/made.parquet")) == 24
     assert capsys.readouterr().out == "deep/results.json\n"
+
+
+@pytest.mark.usefixtures("url")
+def test_a_page_is_announced_with_its_verdict_and_the_number_of_its_caveats(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["report", "made", "--out", "page.html"]) == 0
+    *verdict, caveats, path = capsys.readouterr().out.splitlines()
+    result = Result(None, "made")
+    assert "\n".join(verdict) == result.verdict
+    count = len(cautions(result.analysis))
+    assert (caveats, path) == (f"{count} caveats on the page", "page.html")
+    assert count > 1
+    assert main(["report", "made", "--out", "page.html", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.usefixtures("url")

@@ -18,6 +18,7 @@ from support.trainables import wait_for
 from robustness.cli import main, make_parser
 from robustness.cli.interruption import interruptible, resume_line
 from robustness.errors import StoreError
+from robustness.execution.inline import InlineExecutor
 from robustness.store import StudyStore, open_store
 from robustness.study.loading import load_study
 from robustness.sweep.plan import make_plan
@@ -262,3 +263,27 @@ def test_a_cluster_that_is_not_there_is_said_at_once(address: str, monkeypatch: 
 
     with pytest.raises(RayError, match=f"the Ray cluster at '{address}' cannot be reached"), connected(address):
         pass
+
+
+@pytest.mark.parametrize("address", ["auto", "127.0.0.1:9"])
+def test_nothing_is_written_before_a_cluster_answers(
+    tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ray._private.services.find_gcs_addresses", set)
+    monkeypatch.setattr("ray._private.services.find_bootstrap_address", lambda _: None)
+    path = write_study(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert main(["sweep", str(path), "--store", store_url(tmp_path), "--ray-address", address]) == 2
+    assert f"the Ray cluster at '{address}' cannot be reached" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_takes_time_before_the_first_trial_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(InlineExecutor, "starting", "starting Ray ...")
+    words = ["sweep", str(write_study(tmp_path)), "--store", store_url(tmp_path), "--inline", "--no-report"]
+    assert main(words) == 0
+    assert capsys.readouterr().err.startswith("starting Ray ...\n")
+    assert main(words) == 0
+    assert "starting" not in capsys.readouterr().err

@@ -93,6 +93,11 @@ def test_pruned_and_failed_trials_are_asked_about(database: Path) -> None:
         imported(f"optuna:{database}", missing="left-out")
 
 
+def test_a_name_for_the_objective_is_answered_with_the_one_that_it_has(database: Path) -> None:
+    with pytest.raises(RobustnessError, match=r"'accuracy' .*objective of Optuna has no other name than 'value'"):
+        imported(f"optuna:{database}", metric="accuracy")
+
+
 def test_some_studies_or_a_parameter_can_be_the_arms(database: Path) -> None:
     options = {"missing": "diverged", "pruned": "left-out"}
     assert imported(f"optuna:{database}", studies=["sgd"], **options).runs.arms == ["sgd"]
@@ -111,7 +116,30 @@ def test_a_grid_is_not_adaptive(tmp_path: Path) -> None:
         study = optuna.create_study(storage=storage, study_name=name, direction="maximize", sampler=sampler)
         study.optimize(lambda trial, shift=shift: trial.suggest_int("x", 1, 3) + shift, n_trials=3)  # type: ignore[misc]
     runs = imported(f"optuna:{tmp_path / 'grid.db'}").runs
-    assert (runs.adaptive, len(runs.configurations), len(runs.frame)) == (False, 3, 6)
+    assert (runs.adaptive, runs.assumed, len(runs.configurations), len(runs.frame)) == (False, False, 3, 6)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "adaptive", "is_assumed"),
+    [
+        (optuna.samplers.RandomSampler(seed=0), True, True),
+        (optuna.samplers.TPESampler(seed=0), True, True),
+        (optuna.samplers.NSGAIISampler(seed=0), True, False),
+        (optuna.samplers.GridSampler({"x": [0.11, 0.2, 0.35]}, seed=0), False, False),
+    ],
+    ids=["random", "tpe", "nsga", "grid"],
+)
+def test_the_sampler_is_known_where_it_left_a_trace_and_assumed_elsewhere(
+    sampler: optuna.samplers.BaseSampler, adaptive: bool, is_assumed: bool, tmp_path: Path
+) -> None:
+    optuna.logging.set_verbosity(optuna.logging.CRITICAL)
+    storage = f"sqlite:///{tmp_path / 'o.db'}"
+    study = optuna.create_study(storage=storage, direction="maximize", sampler=sampler)
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+    runs = imported(f"optuna:{tmp_path / 'o.db'}").runs
+    assert (runs.adaptive, runs.assumed) == (adaptive, is_assumed)
+    said = imported(f"optuna:{tmp_path / 'o.db'}", proposed="independently").runs
+    assert (said.adaptive, said.assumed) == (False, False)
 
 
 def test_an_objective_that_is_not_the_last_report_stays_apart(tmp_path: Path) -> None:

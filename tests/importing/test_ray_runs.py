@@ -73,6 +73,11 @@ def test_statuses_parameters_and_sampling_are_understood(experiments: Path) -> N
     assert (runs.frame["ended"] >= runs.frame["started"]).all()
 
 
+def test_a_folder_of_experiments_names_them(experiments: Path) -> None:
+    with pytest.raises(RobustnessError, match=r"no experiment of Ray Tune; its folders are: import ray:.*/grid"):
+        imported(f"ray:{experiments}", metric="accuracy")
+
+
 def test_without_result_json_the_progress_file_is_read(experiments: Path, tmp_path: Path) -> None:
     copy = tmp_path / "grid"
     shutil.copytree(experiments / "grid", copy)

@@ -12,6 +12,7 @@ from support.importing import imported, rows_of
 from support.stores import fill, made_study
 
 from report.exports import results_csv
+from report.sections.cautions import cautions
 from robustness import Result, from_dataframe
 from robustness.cli import main
 from robustness.errors import RobustnessError
@@ -249,6 +250,64 @@ def test_runs_that_were_proposed_adaptively_are_marked_as_such() -> None:
         assert "Main versions" not in page
         assert "The course of the sweep" not in page
         assert "Learning curves" not in page
+
+
+def test_what_is_assumed_about_proposals_is_said_stored_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    made_frame().to_csv("runs.csv", index=False)
+    words = ["import", "runs.csv", "--good", "0.9", "--learned-nothing", "0.3", "--study"]
+    question = "assumed: proposed independently (the table does not record it); if the configurations were proposed"
+    page_says = "not recorded how the configurations were proposed; assumed: independently"
+    for study, more, is_assumed in (("open", [], True), ("said", ["--proposed", "independently"], False)):
+        assert main([*words, study, *more]) == 0
+        assert (question in capsys.readouterr().out) == is_assumed
+        with open_store(None, create=False) as store:
+            about = store.study(study).document()["imported"]
+        assert (about["adaptive"], about["adaptive_is_assumed"]) == (False, is_assumed)
+        page = Result(None, study).report(f"{study}.html").read_text(encoding="utf-8").partition("<script")[0]
+        assert (page_says in page) == is_assumed
+
+
+def test_runs_with_a_seed_of_their_own_are_no_replicates_and_shared_seeds_are() -> None:
+    frame = made_frame()
+    frame["seed"] = np.repeat(range(20), len(ARMS))
+    runs = imported(frame_file(frame)).runs
+    assert set(runs.frame["replicate"]) == {0}
+    assert Pairs.of(runs) == Pairs(20, 0, 0)
+    # Two seeds of each configuration, which no other configuration has.
+    twice = pd.concat([frame, frame.assign(seed=frame["seed"] + 100)])
+    assert imported(frame_file(twice)).runs.frame["replicate"].tolist() == [0] * 60 + [1] * 60
+    shared = pd.concat([frame.assign(seed=seed) for seed in (3, 5, 8)])
+    runs = imported(frame_file(shared)).runs
+    assert runs.frame["replicate"].tolist() == [0] * 60 + [1] * 60 + [2] * 60
+    # A seed that one configuration lacks keeps its number in the others.
+    fewer = imported(frame_file(shared[3:]), missing="left-out").runs
+    assert fewer.frame["replicate"].tolist() == [0] * 57 + [1] * 60 + [2] * 60
+
+
+def frame_file(frame: pd.DataFrame) -> str:
+    frame.to_csv("runs.csv", index=False)
+    return "runs.csv"
+
+
+def test_trials_that_failed_are_not_said_to_have_diverged() -> None:
+    frame = made_frame()
+    failed = frame.index.isin([0, 4])
+    frame["status"] = np.where(failed, "crashed", "finished")
+    frame["metric"] = frame["metric"].where(~failed)
+    result = from_dataframe(frame, study="s", missing="diverged")
+    said = [caution for caution in cautions(result.analysis) if "failed" in caution]
+    assert len(said) == 1
+    assert "1 of a's 20 trials and 1 of b's 20 trials have no metric: they failed and were counted as" in said[0]
+
+
+def test_a_full_grid_needs_no_assumption() -> None:
+    rows = [(arm, x, y, 0.5 + x) for arm in "ab" for x in (1, 2, 3) for y in (0.1, 0.2, 0.3, 0.4)]
+    frame = pd.DataFrame(rows, columns=["arm", "x", "y", "metric"])
+    frame.to_csv("runs.csv", index=False)
+    runs = imported("runs.csv").runs
+    assert (runs.adaptive, runs.assumed) == (False, False)
+    pd.concat([frame, frame[:3]]).to_csv("runs.csv", index=False)
+    assert imported("runs.csv", missing="left-out").runs.assumed
 
 
 def test_runs_of_one_epoch_have_no_second_row_for_their_last_epoch(capsys: pytest.CaptureFixture[str]) -> None:

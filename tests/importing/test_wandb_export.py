@@ -65,6 +65,16 @@ def test_measures_are_told_from_hyperparameters_by_their_place_and_the_import_as
     assert "\n" not in line
 
 
+def test_all_open_questions_are_asked_at_once(export: Path) -> None:
+    with pytest.raises(RobustnessError) as problem:
+        imported(f"wandb:{export}", arm="optimizer", metric="val/accuracy")
+    line = str(problem.value)
+    assert "say --hyperparameters batch_size,data.workers,lr, or list others; also: 2 of 48 runs without a" in line
+    assert "say --missing diverged" in line
+    assert line.count(str(export)) == 1
+    assert "\n" not in line
+
+
 def test_every_number_of_an_export_is_that_of_the_file(export: Path) -> None:
     found = imported(
         f"wandb:{export}",

@@ -89,7 +89,7 @@ def test_a_stopped_sweep_has_the_evidence_of_its_bets_and_says_how_it_ended(stor
     assert entry["test"] == "anytime-valid betting"
     assert present(entry["low"]) > 0
     text = headline(analysis)
-    assert "radial is the more robust arm by 75 points" in text
+    assert "radial is less sensitive to its hyperparameters than mfvi, by 75 points" in text
     assert "The sweep stopped after 10 of 30 configurations, when the evidence was decisive at the 5 % level." in text
     assert "valid however often the evidence was looked at" in text
     assert "incomplete" not in " ".join(analysis.results["verdict"])

@@ -92,8 +92,8 @@ def test_a_missing_extra_is_one_line_that_names_it(
     require_extra()
     monkeypatch.setattr("robustness.serve.addresses.find_spec", lambda name: None if name == "uvicorn" else name)
     assert main(["serve"]) == 2
-    line = "robustness: the live page needs uvicorn, not installed here: pip install 'robustness-study[serve]'\n"
-    assert capsys.readouterr().err == line
+    line = "the live page needs uvicorn, not installed here: pip install -e '.[serve]' in the project's folder\n"
+    assert capsys.readouterr().err == f"robustness: {line}"
     words = ["sweep", str(write_study(tmp_path)), "--inline", "--serve", "--store", f"sqlite:///{tmp_path / 'a.db'}"]
     assert main(words) == 2
     assert capsys.readouterr().err.endswith(line)

@@ -53,6 +53,17 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"robustness.sweep.guessing.{name}", 20_000)
 
 
+@pytest.mark.usefixtures("few")
+def test_scored_networks_are_counted(tmp_path: Path) -> None:
+    study, plan = small_study(tmp_path)
+    told: list[tuple[int, int]] = []
+    note = untrained_note(study, plan, InlineExecutor(), lambda: False, lambda scored, of: told.append((scored, of)))
+    assert note is not None
+    count = len(note["scores"])
+    assert [scored for scored, _ in told] == [*range(5, count, 5), count]
+    assert {of for _, of in told} == {count}
+
+
 def test_two_evaluations_stand_for_the_best_of_all_evaluations(tmp_path: Path) -> None:
     """Against networks that are evaluated as often as a trial is, with as many draws."""
     study, plan = small_study(tmp_path)

@@ -59,7 +59,7 @@ def test_pairs_whose_epochs_disagree_alike_share_a_sentence(store: Store) -> Non
     found = told(store, {"mfvi": (0.75, 0.5), "radial": (0.75, 0.74), "deterministic": (0.75, 0.5)})
     assert [sentence for sentence in found if "epoch" in sentence] == [
         "The verdict on mfvi and radial; radial and deterministic depends on the epoch: at the best epoch the "
-        "difference is not significant, at the last epoch radial is the more robust arm."
+        "difference is not significant, at the last epoch radial is less sensitive."
     ]
 
 
