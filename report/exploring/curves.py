@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from report.scales import around
+
 MOST_BYTES = 200_000
 """Together; many trials have fewer bins each."""
 MOST_BINS, FEWEST_BINS = 60, 16
@@ -64,5 +66,5 @@ def shown_range(values: NDArray[np.float64]) -> tuple[float, float]:
     if inner_high > inner_low and high - low > _FAR * (inner_high - inner_low):
         low, high = inner_low, inner_high
     if not high > low or not math.isfinite(high - low):
-        return low - 0.5, low + 0.5
+        return around(low)
     return low, high

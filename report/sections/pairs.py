@@ -13,6 +13,7 @@ from report.document import Numbers, Picture, Section
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.records.comparisons import ScoreComparison
+from report.scales import margin
 from report.words import capitalised, signed, text
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _draw(analysis: Analysis, both: pd.DataFrame) -> Figure:
         both = both.iloc[np.linspace(0, len(both) - 1, MOST_POINTS).round().astype(int)]
     values = both.to_numpy()
     low, high = float(values.min()), float(values.max())
-    pad = max(0.02, 0.06 * (high - low))
+    pad = margin(low, high, 0.06)
     limits = (low - pad, high + pad)
     axes.plot(limits, limits, color=INK, linewidth=1, linestyle=(0, (4, 3)))
     if limits[0] < analysis.good < limits[1]:
