@@ -14,7 +14,7 @@ from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.records.comparisons import ScoreComparison
 from report.scales import margin
-from report.words import capitalised, signed, text
+from report.words import MANY, capitalised, signed, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,6 +124,8 @@ def _draw(analysis: Analysis, both: pd.DataFrame) -> Figure:
     place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic"}
     # Outside the axes, where no point can lie under the words.
     up, across = (first, second) if analysis.goal.minimizes else (second, first)
-    axes.text(0.0, 1.02, f"{text(up, 18)} better", ha="left", va="bottom", **place)
+    # The power of ten of large numbers stands above the corner.
+    aside = 0.0 if max(map(abs, limits)) < MANY else 0.14
+    axes.text(aside, 1.02, f"{text(up, 18)} better", ha="left", va="bottom", **place)
     axes.text(1.02, 0.0, f"{text(across, 18)} better", ha="left", va="bottom", rotation=270, **place)
     return figure

@@ -65,6 +65,8 @@ def test_explore_computes_what_python_does(browser: Browser, tmp_path: Path, kin
         assert same(entry[key], value), (key, entry, other)
     if kind == "tiny":
         assert entry["p_value"] is None
+    cells = browser.run("return [...document.querySelectorAll('#explore td')].map(cell => cell.textContent)")
+    assert max(map(len, cells)) < 60, cells
     drawn = browser.run("return document.getElementById('explore').outerHTML")
     assert "NaN" not in drawn
     assert "Infinity" not in drawn
