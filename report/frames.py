@@ -46,7 +46,7 @@ from robustness.study.registration import REGISTRATION_NOTE, Entry
 from robustness.sweep.epoch_summaries import summaries
 from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
-from robustness.trial import DEFAULT_CONFIGURATION, SEARCH_BLOCK, TrialKey
+from robustness.trial import DEFAULT_CONFIGURATION, LARGEST, SEARCH_BLOCK, TrialKey
 
 KEY = ["configuration", "arm", "replicate"]
 TASK_BLOCK = 10_000
@@ -229,6 +229,7 @@ def load_frames(study: StudyStore) -> StudyFrames:
     stored = study.trials()
     epochs = _measured(study.epochs())
     found = contradictions(stored, epochs, document)
+    epochs = _bounded(epochs)
     default = stored["stage"] == "default"
     if not default.any():
         return _frames(study, document, stored, epochs, found)
@@ -239,6 +240,15 @@ def load_frames(study: StudyStore) -> StudyFrames:
 def _measured(epochs: pd.DataFrame) -> pd.DataFrame:
     """The epochs without the usual measures that no trial has, which would be most of the memory of a large study."""
     return epochs.drop(columns=[name for name in MEASURES if epochs[name].isna().all()])
+
+
+def _bounded(epochs: pd.DataFrame) -> pd.DataFrame:
+    """The epochs with numbers beyond `LARGEST`, which an older version may have stored, as infinite ones."""
+    measured = [name for name in epochs.columns if epochs[name].dtype == float and (epochs[name].abs() > LARGEST).any()]
+    infinite = {name: np.copysign(np.inf, epochs[name]) for name in measured}
+    return epochs.assign(
+        **{name: epochs[name].mask(epochs[name].abs() > LARGEST, signed) for name, signed in infinite.items()}
+    )
 
 
 def _frames(
@@ -360,10 +370,10 @@ def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     joined["epochs"] = joined["epochs"].fillna(0).astype("int64")
     for name in ("best", "last"):
         # An imported run may have a result and no epochs.
-        only_metric = joined[name].isna() & (joined["epochs"] == 0) & np.isfinite(joined["metric"])
+        only_metric = joined[name].isna() & (joined["epochs"] == 0) & (joined["metric"].abs() <= LARGEST)
         joined[name] = joined[name].astype("float64").where(~only_metric, joined["metric"])
         joined[f"{name}_epoch"] = joined[f"{name}_epoch"].astype("Int64")
-    joined["measured"] = (joined["epochs"] > 0) | np.isfinite(joined["best"])
+    joined["measured"] = (joined["epochs"] > 0) | joined["metric"].notna()
     return joined[TRIAL_COLUMNS]
 
 

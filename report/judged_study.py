@@ -15,6 +15,7 @@ from report.frames import TASK_BLOCK, StudyFrames
 from report.judging import judge_trials, worst_scores
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import ArmCounts
+from report.scales import around
 from report.watched import up_to
 from robustness.metrics import find_metric
 from robustness.sweep.outcomes import SUMMARIES, Judge, Summary, judges
@@ -104,7 +105,7 @@ class JudgedStudy:
         finite = scores[np.isfinite(scores)]
         if not finite.size or finite.min() == finite.max():
             centre = float(finite[0]) if finite.size else 0.5
-            return centre - 0.5, centre + 0.5
+            return around(centre)
         return float(finite.min()), float(finite.max())
 
     def paired_scores(self, arm: str) -> list[NDArray[np.float64]]:

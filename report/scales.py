@@ -22,6 +22,18 @@ def is_logarithmic(values: Iterable[float], declared: bool = False) -> bool:
     return declared or max(known) >= min(known) * FACTOR * (1 - 1e-9)
 
 
+def around(value: float) -> tuple[float, float]:
+    """The ends of an axis for values that are all this one."""
+    # Beyond 1e15 a number and 0.5 more are the same.
+    half = 0.5 if abs(value) < 1e9 else abs(value) / 2
+    return value - half, value + half
+
+
+def margin(low: float, high: float, share: float, least: float = 0.02) -> float:
+    """What an axis has beyond its values: a share of their range, and enough to see where all are equal."""
+    return max(least, share * (high - low), 1e-9 * max(abs(low), abs(high)))
+
+
 def log_names(frames: StudyFrames) -> set[str]:
     """The columns of hyperparameters that the study draws on a log scale; none if the space cannot be read."""
     spaces = [("", frames.document.get("space"))]

@@ -46,6 +46,9 @@ NO_RESULT: tuple[Status, ...] = ("failed", "timed_out", "out_of_memory")
 ENDED: tuple[Status, ...] = (*COUNTED, *NO_RESULT, "pruned")
 
 
+LARGEST = 1e60
+"""Larger numbers count as infinite: statistics of them, such as the fourth power of a difference, would overflow."""
+
 SEARCH_BLOCK = 1_000_000
 """Each search of an optimised study numbers its configurations in its own block: search k, from 0, from k * this on.
 

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from report.frames import StudyFrames
+from report.scales import around
 
 MOST_BYTES = 200_000
 """Together; many trials have fewer bins each."""
@@ -74,5 +75,5 @@ def shown_range(values: NDArray[np.float64]) -> tuple[float, float]:
     if inner_high > inner_low and high - low > _FAR * (inner_high - inner_low):
         low, high = inner_low, inner_high
     if not high > low or not math.isfinite(high - low):
-        return low - 0.5, low + 0.5
+        return around(low)
     return low, high

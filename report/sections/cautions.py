@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from report.comparison import second_minus_first
-from report.frames import TASK_BLOCK
+from report.frames import KEY, TASK_BLOCK
 from report.judging import own_scores
 from report.records.comparisons import Change
 from report.records.estimates import known
@@ -21,7 +23,7 @@ from report.watched import OUT_OF_ORDER
 from report.words import has_interval, listed, mean_change, metric_words, percent, points, spaced, text
 from robustness.errors import plural
 from robustness.metrics import find_metric
-from robustness.trial import PENDING
+from robustness.trial import LARGEST, PENDING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -303,13 +305,22 @@ def _why_without(analysis: Analysis, trials: pd.DataFrame, metric: str) -> str:
     counted = (analysis.frames.document.get("imported") or {}).get("missing") in ("diverged", "absent-is-diverged")
     if gone.all() and counted:
         return f"have no {metric}: they failed and were counted as diverged"
+    infinite = f" (numbers beyond ±{LARGEST:g} count as infinite)" if _infinite(analysis, trials) else ""
     if gone.all() and (analysis.study.single_epoch or analysis.epoch == "best"):
-        return f"diverged before they reported a {metric}"
+        return f"diverged before they reported a {'finite ' if infinite else ''}{metric}{infinite}"
     at = "" if analysis.study.single_epoch else f" at the {analysis.epoch} epoch"
     because = (
         "because" if gone.all() else "mostly because" if gone.mean() > 0.5 else "some because" if gone.any() else ""
     )
-    return f"have no {metric}{at}" + (f", {because} they diverged" if because else "")
+    return f"have no {metric}{at}" + (f", {because} they diverged{infinite}" if because else infinite)
+
+
+def _infinite(analysis: Analysis, trials: pd.DataFrame) -> bool:
+    """Whether any of the trials reported an infinite metric."""
+    epochs = analysis.frames.trained_epochs
+    metric = analysis.frames.metric_column
+    reported = epochs.loc[np.isinf(epochs[metric]), KEY] if metric in epochs else epochs.loc[[], KEY]
+    return not reported.merge(trials[KEY], on=KEY).empty
 
 
 def _extreme(analysis: Analysis) -> Iterator[str]:

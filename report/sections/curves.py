@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import draw_lines, legend_above
 from report.drawing.style import OUTCOME_COLOURS, panel
+from report.scales import margin
 from report.sections.thresholds import dashed_lines
 from report.words import OUTCOME_WORDS, text
 
@@ -102,8 +103,9 @@ def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last
     values = np.concatenate([path[:, 1] for _, path in lines])
     first = min(float(path[0, 0]) for _, path in lines)
     axes.set_xlim(first - 0.02 * max(last - first, 1), last + 0.02 * max(last - first, 1))
-    pad = max(0.02, 0.05 * float(np.ptp(values)))
-    axes.set_ylim(values.min() - pad, values.max() + pad)
+    low, high = float(values.min()), float(values.max())
+    pad = margin(low, high, 0.05)
+    axes.set_ylim(low - pad, high + pad)
     for outcome, level in (("good", analysis.good), ("learned_nothing", analysis.nothing)):
         if np.isfinite(level) and axes.get_ylim()[0] < level < axes.get_ylim()[1]:
             axes.axhline(level, color=OUTCOME_COLOURS[outcome], linewidth=1, linestyle=(0, (4, 3)))

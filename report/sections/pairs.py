@@ -13,7 +13,8 @@ from report.document import Numbers, Picture, Section, drawn_of
 from report.drawing.style import INK, panel
 from report.judged_study import JudgedStudy
 from report.records.comparisons import ScoreComparison
-from report.words import capitalised, signed, text
+from report.scales import margin
+from report.words import MANY, capitalised, signed, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,7 +102,7 @@ def _draw(analysis: Analysis, both: pd.DataFrame) -> Figure:
         both = both.iloc[np.linspace(0, len(both) - 1, MOST_POINTS).round().astype(int)]
     values = both.to_numpy()
     low, high = float(values.min()), float(values.max())
-    pad = max(0.02, 0.06 * (high - low))
+    pad = margin(low, high, 0.06)
     limits = (low - pad, high + pad)
     axes.plot(limits, limits, color=INK, linewidth=1, linestyle=(0, (4, 3)))
     if limits[0] < analysis.good < limits[1]:
@@ -133,6 +134,8 @@ def _draw(analysis: Analysis, both: pd.DataFrame) -> Figure:
     place: dict[str, Any] = {"transform": axes.transAxes, "fontsize": 9.5, "style": "italic"}
     # Outside the axes, where no point can lie under the words.
     up, across = (first, second) if analysis.goal.minimizes else (second, first)
-    axes.text(0.0, 1.02, f"{text(up, 40)} better", ha="left", va="bottom", **place)
+    # The power of ten of large numbers stands above the corner.
+    aside = 0.0 if max(map(abs, limits)) < MANY else 0.14
+    axes.text(aside, 1.02, f"{text(up, 40)} better", ha="left", va="bottom", **place)
     axes.text(1.02, 0.0, f"{text(across, 40)} better", ha="left", va="bottom", rotation=270, **place)
     return figure

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from robustness.errors import Diverged, RobustnessError, TrialFailed
 from robustness.execution.isolation import Isolation, seed_global_generators
 from robustness.execution.protocol import Ending, never
-from robustness.execution.results import LARGEST, BadResult, ResultChecker, described
+from robustness.execution.results import BadResult, ResultChecker, described
 from robustness.execution.wording import error_line, error_text, one_line, own_lines
 from robustness.plugins import find_trainable
-from robustness.trial import EpochResult, Trial, collecting
+from robustness.trial import LARGEST, EpochResult, Trial, collecting
 
 if TYPE_CHECKING:
     from robustness.trainables.trainable import Trainable

@@ -12,7 +12,7 @@ from typing import Any
 
 from robustness.errors import RobustnessError
 from robustness.execution.wording import one_line
-from robustness.trial import EpochResult
+from robustness.trial import LARGEST, EpochResult
 
 MOST_EPOCHS = 1_000_000
 """Maximum number of results that one trial may yield."""
@@ -24,8 +24,6 @@ LONGEST_NAME = 200
 """Maximum number of characters in the name of a measure or curve."""
 LARGEST_EPOCH = 2**31 - 1
 """The largest epoch number that every database can hold."""
-LARGEST = 1e100
-"""Larger numbers count as infinite: their sums and squares would overflow."""
 
 
 class BadResult(RobustnessError):

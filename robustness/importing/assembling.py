@@ -18,7 +18,7 @@ from robustness.importing.options import ImportOptions
 from robustness.importing.run_blocks import check_epochs, epochs_of, number_runs
 from robustness.importing.runs import RUN, SourceTable
 from robustness.importing.understanding import Understood
-from robustness.importing.values import Levels, levels_of, numbers_in
+from robustness.importing.values import Levels, bounded, levels_of, numbers_in
 from robustness.study.arms import check_label
 
 KEY = ["task", "configuration", "arm", "replicate"]
@@ -136,8 +136,11 @@ def _split(table: SourceTable, understood: Understood, options: ImportOptions) -
             if name != metric and name in table.epochs:
                 other = table.epochs[name].rename(columns={RUN: "run", "value": name})
                 epochs = epochs.merge(other, on=["run", "epoch"], how="outer")
+        measures = [name for name in epochs.columns if name not in ("run", "epoch")]
+        epochs = epochs.assign(**{name: bounded(epochs[name].to_numpy(dtype=float)) for name in measures})
         return frame, epochs.sort_values(["run", "epoch"], kind="stable").reset_index(drop=True)
     values, present = _numbers(frame, str(understood.metric_column), table.source)
+    values = bounded(values)
     if understood.epoch is None:
         numbers = np.ones(len(frame), dtype=np.int64)
         if understood.last_epoch is not None:

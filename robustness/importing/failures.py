@@ -1,7 +1,8 @@
 """Runs without a result: never dropped in silence, since they are often the ones that diverged.
 
-A run that has not ended is left out. A run without a number at its end, or that crashed, is what `missing` says; one
-that was pruned or ended before others of its task is what `pruned` says; where nothing was said, the import asks.
+A run that has not ended is left out. A run whose metric ends infinite diverged, as in a sweep. A run without a number
+at its end, or that crashed, is what `missing` says; one that was pruned or ended before others of its task is what
+`pruned` says; where nothing was said, the import asks.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from robustness.importing.assembling import Runs
 from robustness.importing.grids import absent_cells
 from robustness.importing.options import ImportOptions
 from robustness.importing.questions import Question
+from robustness.trial import LARGEST
 
 
 def settle(runs: Runs, options: ImportOptions) -> Runs:
@@ -32,10 +34,19 @@ def settle(runs: Runs, options: ImportOptions) -> Runs:
         raise RobustnessError(f"{runs.source}: no run has ended")
     for status, count in runs.unknown_statuses.items():
         remarks.append(f"{plural(count, 'run')} with the unknown status {status!r}, judged by the metric")
+    runs, about_infinite = _settle_infinite(runs)
     runs, about_missing = _settle_missing(runs, options)
     runs, about_pruned = _settle_pruned(runs, options)
     runs, about_absent = _settle_absent(runs, options)
-    return replace(runs, remarks=[*remarks, *about_missing, *about_pruned, *about_absent])
+    return replace(runs, remarks=[*remarks, *about_infinite, *about_missing, *about_pruned, *about_absent])
+
+
+def _settle_infinite(runs: Runs) -> tuple[Runs, list[str]]:
+    infinite = np.isinf(runs.frame["last"].to_numpy()) & runs.frame["status"].isin(["finished", "pruned"]).to_numpy()
+    if not infinite.any():
+        return runs, []
+    what = f"{infinite.sum():,} of {plural(len(runs.frame), 'run')} infinite or beyond ±{LARGEST:g}"
+    return _with_status(runs, infinite, "diverged"), [f"{what}{_by_arm(runs, infinite)}: counted as diverged"]
 
 
 def _settle_missing(runs: Runs, options: ImportOptions) -> tuple[Runs, list[str]]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from robustness.errors import RobustnessError, shown
 from robustness.guards.tables import is_neutralised, plain
+from robustness.trial import LARGEST
 
 LONGEST_VALUE = 10_000
 """Characters of a hyperparameter's value."""
@@ -45,6 +46,11 @@ def numbers_in(column: pd.Series[Any]) -> NDArray[np.float64]:
         is_text = np.isfinite(numbers) & np.fromiter((isinstance(cell, str) for cell in cells), bool, len(cells))
         numbers[is_text] = cells[is_text].astype(float)
     return np.asarray(numbers, dtype=np.float64)
+
+
+def bounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values of a measure as a sweep records them: those beyond `LARGEST` are infinite."""
+    return np.where(np.abs(values) > LARGEST, np.copysign(np.inf, values), values)
 
 
 def levels_of(column: pd.Series[Any], digits: int, place: str) -> Levels:

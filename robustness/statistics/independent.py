@@ -23,6 +23,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from robustness.statistics.clusters import configuration_means, effective_number
+from robustness.statistics.means import SMALLEST
 from robustness.statistics.proportions import LEVEL, NO_OBSERVATIONS, Interval, agreeing, wilson
 
 METHOD = "Welch"
@@ -98,7 +99,7 @@ def score_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Ind
     if min(len(a), len(b)) < 2:
         return IndependentTest(difference, Interval.none("a single configuration"), None, sizes)
     errors = [float(values.var(ddof=1)) / len(values) for values in (a, b)]
-    if sum(errors) <= 1e-24 * max(float(np.abs(a).max()), float(np.abs(b).max())) ** 2:
+    if sum(errors) <= max(SMALLEST, 1e-12 * float(np.abs(a).max()), 1e-12 * float(np.abs(b).max())) ** 2:
         return IndependentTest(difference, Interval.none("all configurations are equal"), None, sizes)
     error = math.sqrt(sum(errors))
     freedom = sum(errors) ** 2 / sum(e * e / (len(values) - 1) for e, values in zip(errors, (a, b), strict=True))

@@ -24,6 +24,8 @@ from scipy.special import stdtr, stdtrit
 from robustness.statistics.proportions import LEVEL, NO_OBSERVATIONS, Interval, agreeing
 
 METHOD = "Student, widened for skewness"
+SMALLEST = 1e-60
+"""Values that differ by less count as equal: the third and fourth powers of smaller differences would be 0."""
 FEW = 12
 """With fewer values, those in two separate groups have no interval."""
 SEPARATE = 2 / 3
@@ -64,7 +66,7 @@ def mean_test(values: ArrayLike, level: float = LEVEL) -> MeanTest:
         return MeanTest(Interval.none("a single configuration") if n else NO_OBSERVATIONS, None)
     gaps = np.diff(np.sort(sample))
     mean, spread = float(sample.mean()), float(sample.std(ddof=1))
-    if gaps.sum() <= 1e-12 * float(np.abs(sample).max()):
+    if gaps.sum() <= max(SMALLEST, 1e-12 * float(np.abs(sample).max())):
         return MeanTest(Interval.none("all configurations are equal"), 1.0 if not sample.any() else None)
     if n < FEW and gaps.max() > SEPARATE * gaps.sum():
         return MeanTest(Interval.none(f"fewer than {FEW} configurations, in two separate groups"), None)

@@ -78,6 +78,8 @@ def standard_deviation(values: Floats, weights: Floats) -> tuple[Floats, Floats]
     squares = (values - (weights @ values)[:, None] / n) ** 2
     variance = (weights * squares).sum(axis=1, keepdims=True) / n
     root = np.sqrt(np.maximum(variance, 1e-300))
+    # Values that were not drawn may be any number of standard deviations away.
+    squares = np.where(weights > 0, squares, 0.0)
     return (np.sqrt(variance * n / (n - 1)))[:, 0], (squares - variance) / (2 * root)
 
 

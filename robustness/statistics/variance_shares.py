@@ -107,6 +107,8 @@ def crossed_shares(scores: ArrayLike) -> dict[str, Share]:
     k = len(y)
     observed = _crossed(np.ones((1, k)), y)
     names = ("hyperparameters", "task", "interaction", "seed")[: 4 if y.shape[2] > 1 else 3]
+    if np.isnan(observed).any():
+        return dict.fromkeys(names, Share(math.nan, Interval.none("all scores are equal")))
     if k < FEW:
         return {name: Share(float(observed[0, place]), TOO_FEW) for place, name in enumerate(names)}
     shares = _with_intervals(

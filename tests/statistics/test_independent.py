@@ -72,6 +72,19 @@ def test_mean_scores_are_compared_by_welchs_test() -> None:
     assert found.difference == pytest.approx(a.mean() - b.mean())
 
 
+def test_differences_too_small_for_their_squares_have_no_interval() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=20), rng.normal(1.0, 2.0, size=15)
+    tiny, usual = score_test(a * 1e-200, b * 1e-200), score_test(a, b)
+    assert tiny is not None
+    assert usual is not None
+    assert (tiny.interval.method, tiny.p_value) == ("none: all configurations are equal", None)
+    for scale in (1e-50, 1e59):
+        scaled = score_test(a * scale, b * scale)
+        assert scaled is not None
+        assert scaled.p_value == pytest.approx(usual.p_value, rel=1e-9)
+
+
 def test_samples_that_cannot_be_compared_say_why() -> None:
     assert score_test([], [1.0]) is None
     single = score_test([1.0], [0.5, 0.6])

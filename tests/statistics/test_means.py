@@ -77,5 +77,15 @@ def test_some_samples_have_no_interval_and_say_why(values: list[float], why: str
     assert tested.p_value == p_value
 
 
+def test_differences_too_small_for_their_powers_have_no_interval() -> None:
+    values = np.random.default_rng(0).normal(size=20)
+    tiny = mean_test(values * 1e-200)
+    assert tiny.interval.method == "none: all configurations are equal"
+    assert tiny.p_value is None
+    # The same sample on another scale has the same test.
+    for scale in (1e-50, 1e59):
+        assert mean_test(values * scale).p_value == pytest.approx(mean_test(values).p_value, rel=1e-9)
+
+
 def test_twelve_configurations_in_two_groups_have_an_interval() -> None:
     assert mean_test([0.01, -0.02, 0.0, 0.01, 0.02] * 2 + [-0.3, -0.31]).p_value is not None

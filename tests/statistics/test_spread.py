@@ -78,6 +78,14 @@ def test_a_decile_beside_a_gap_is_covered(shares: tuple[float, float]) -> None:
     assert missed <= 5
 
 
+def test_resamples_without_a_huge_score_do_not_overflow() -> None:
+    scores = np.full(40, 1e-200)
+    scores[:6] = -1e59
+    found = spread_differences(scores, np.roll(np.random.default_rng(0).normal(size=40), 1))
+    assert math.isfinite(found["sd"].interval.low)
+    assert found["sd"].first == pytest.approx(np.std(scores, ddof=1))
+
+
 def test_shifting_an_arm_changes_no_spread() -> None:
     rng = np.random.default_rng(3)
     first, second = rng.normal(size=90), rng.normal(size=90)

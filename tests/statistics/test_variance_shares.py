@@ -145,3 +145,9 @@ def test_the_share_beside_streams_is_covered() -> None:
         assert share is not None
         missed += not share.interval.low <= 1 / 2.25 <= share.interval.high
     assert missed <= 18
+
+
+def test_equal_scores_have_no_shares() -> None:
+    found = crossed_shares(np.ones((20, 2, 2)))
+    assert all(math.isnan(share.value) for share in found.values())
+    assert {share.interval.method for share in found.values()} == {"none: all scores are equal"}

@@ -12,7 +12,7 @@ import numpy as np
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import integer_ticks, plain_numbers
 from report.drawing.style import INK, panel
-from report.scales import is_logarithmic
+from report.scales import is_logarithmic, margin
 from report.sections.search.entries import Run, SearchedArm, SearchedRange, SearchResults, Winner
 from report.sections.search.runs import objective_goal_of
 from report.words import DASH, metric_words, minus, named_values, number, score, spaced, text
@@ -67,7 +67,7 @@ def _history(analysis: Analysis, search: SearchResults) -> Iterator[Section]:
         return
     words = metric_words(search["objective"])
     scores = [value for each in arms.values() for _, value in _scored(each)]
-    pad = 0.05 * max(max(scores) - min(scores), 0.02)
+    pad = margin(min(scores), max(scores), 0.05, 0.001)
     ends = (min(scores) - pad, max(scores) + pad)
     pictures, rows = [], []
     for place, (arm, each) in enumerate(arms.items()):

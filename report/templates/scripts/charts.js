@@ -69,7 +69,7 @@ function scoreRange(study) {
   let [low, high] = [scores[0], scores[last]];
   const inner = [scores[Math.floor(0.01 * last)], scores[Math.ceil(0.99 * last)]];
   if (inner[1] > inner[0] && high - low > 3 * (inner[1] - inner[0])) [low, high] = inner;
-  const margin = MARGIN * (high - low) || 0.5;
+  const margin = MARGIN * (high - low) || (Math.abs(low) < 1e9 ? 0.5 : Math.abs(low) / 2);
   return [low - margin, high + margin];
 }
 

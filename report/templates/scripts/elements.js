@@ -39,7 +39,11 @@ function unitNoun(study) {
 const NO_VALUE = "none";
 const minus = (text) => text.replace("-", "\u2212");
 
+// As `report/words.signed` writes it: from a million on, three digits and a power of ten.
 function signed(value, decimals) {
+  if (Math.abs(value) >= 1e6) {
+    return (value > 0 ? "+" : "") + minus(Number(value.toPrecision(3)).toExponential().replace("e+", "e"));
+  }
   const scale = 10 ** decimals, whole = Math.sign(value) * Math.floor(Math.abs(value) * scale + 0.5 + 1e-9) / scale;
   return (whole > 0 ? "+" : "") + minus((whole || 0).toFixed(decimals));
 }

@@ -80,7 +80,8 @@ function makeHeatMap(study, box, act) {
       return choice.code === undefined ? (value - least) / (largest - least || 1) : value;
     };
     const colour = (value) => (choice.pair ? choice.pair[Number(study.sign * value > 0)] : choice.arm) % 8;
-    const words = (value) => (choice.pair ? signed(value, 3) : choice.code === undefined ? minus(value.toFixed(3)) : percent(value));
+    const decimal = (value) => (Math.abs(value) >= 1e6 ? short(value) : minus(value.toFixed(3)));
+    const words = (value) => (choice.pair ? signed(value, 3) : choice.code === undefined ? decimal(value) : percent(value));
     const rows = means.map((row, at) => make("tr", {}, make("th", { scope: "row" }, y.labels[at]), ...row.map((cell) => {
       if (cell.value === null) return make("td", { class: "none" }, "\u2013");
       const shown = make("td", { class: "heat-arm" + colour(cell.value) }, words(cell.value), make("small", {}, "n = " + cell.n));

@@ -170,6 +170,8 @@ function deviation(values, mean) {
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 }
 
+const SMALLEST = 1e-60;
+
 // means.py: Student's interval and test of a mean, widened for skewness.
 function meanTest(values, level) {
   const n = values.length, nothing = { ...NONE, p_value: null };
@@ -181,7 +183,7 @@ function meanTest(values, level) {
     span += sorted[at] - sorted[at - 1];
   }
   for (const value of values) largest = Math.max(largest, Math.abs(value));
-  if (span <= 1e-12 * largest) return { ...NONE, p_value: largest === 0 ? 1 : null };
+  if (span <= Math.max(SMALLEST, 1e-12 * largest)) return { ...NONE, p_value: largest === 0 ? 1 : null };
   if (n < 12 && widest > 2 / 3 * span) return nothing;
   const mean = meanOf(values), spread = deviation(values, mean), error = spread / Math.sqrt(n);
   const skewness = meanOf(values.map((value) => (value - mean) ** 3)) / spread ** 3, a = skewness / Math.sqrt(n);
@@ -203,7 +205,7 @@ function welch(first, second, level) {
   let largest = 0;
   for (const value of [...first, ...second]) largest = Math.max(largest, Math.abs(value));
   const both = errors[0] + errors[1];
-  if (both <= 1e-24 * largest ** 2) return nothing;
+  if (both <= Math.max(SMALLEST, 1e-12 * largest) ** 2) return nothing;
   const error = Math.sqrt(both);
   const freedom = both ** 2 / (errors[0] ** 2 / (first.length - 1) + errors[1] ** 2 / (second.length - 1));
   const p = Math.min(1, 2 * studentTail(Math.abs(difference) / error, freedom));
