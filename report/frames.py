@@ -32,11 +32,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from report.hyperparameter_columns import drawn_frame, in_space_order, names_in, own_column
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
-from robustness.errors import RobustnessError
 from robustness.goal import Goal, goal_in
-from robustness.space.space import read_space
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
@@ -117,7 +116,7 @@ class StudyFrames:
     @cached_property
     def owners(self) -> dict[str, str]:
         """The arm of each hyperparameter, by its column, that comes from the space of a single arm."""
-        own = {arm["label"]: _names_in(arm["space"]) for arm in self.document["arms"] if arm.get("space")}
+        own = {arm["label"]: names_in(arm["space"]) for arm in self.document["arms"] if arm.get("space")}
         columns = {own_column(arm, name): arm for arm, names in own.items() for name in names}
         return {name: columns[name] for name in self.hyperparameters if name in columns}
 
@@ -266,7 +265,7 @@ def _frames(
         untrained=study.note("untrained"),
         registration=study.note(REGISTRATION_NOTE) or (),
         trials=pd.DataFrame(),
-        configurations=_drawn(stored, _in_space_order(names, document.get("space")), document),
+        configurations=drawn_frame(stored, in_space_order(names, document.get("space")), document),
         epochs=_sorted(epochs, arms, ["epoch"]),
         curves=_curves(study, places) if study.note(CURVES_NOTE) else pd.DataFrame(),
         stopped=study.note(STOPPED_NOTE) or None,
@@ -292,7 +291,7 @@ def _default_frames(drawn: StudyFrames, stored: pd.DataFrame, epochs: pd.DataFra
     own = epochs[epochs["configuration"] == DEFAULT_CONFIGURATION]
     names = [str(name) for name in stored.columns[4 : stored.columns.get_loc("status")]]
     stored = _beside_each_other(stored, places)
-    configurations = _drawn(stored, _in_space_order(names, drawn.document.get("space")), drawn.document)
+    configurations = drawn_frame(stored, in_space_order(names, drawn.document.get("space")), drawn.document)
     frames = replace(
         drawn,
         trials=pd.DataFrame(),
@@ -301,11 +300,6 @@ def _default_frames(drawn: StudyFrames, stored: pd.DataFrame, epochs: pd.DataFra
         curves=pd.DataFrame(),
     )
     return replace(frames, trials=_sorted(_summarised(stored, frames), drawn.arms, []))
-
-
-def own_column(arm: str, name: str) -> str:
-    """The column of a hyperparameter from the space of a single arm."""
-    return f"{arm}: {name}"
 
 
 def _beside_each_other(frame: pd.DataFrame, places: Mapping[str, int]) -> pd.DataFrame:
@@ -318,30 +312,6 @@ def _beside_each_other(frame: pd.DataFrame, places: Mapping[str, int]) -> pd.Dat
 
 def _curves(study: StudyStore, places: Mapping[str, int]) -> pd.DataFrame:
     return _beside_each_other(study.curves(), places).drop(columns="task")
-
-
-def _drawn(stored: pd.DataFrame, names: Sequence[str], document: Stored) -> pd.DataFrame:
-    """The hyperparameters of each configuration, by its number; those of a single arm in a column that names it."""
-    own = {str(arm["label"]): _names_in(arm["space"]) for arm in document["arms"] if arm.get("space")}
-    apart = set().union(*own.values()) if own else set()
-    drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
-    shared = drawn[[name for name in names if name not in apart]]
-    columns = {
-        own_column(arm, name): rows[name]
-        for arm, own_names in own.items()
-        for rows in [stored[stored["arm"] == arm].drop_duplicates("configuration").set_index("configuration")]
-        for name in names
-        if name in own_names and name in rows
-    }
-    return shared.assign(**columns) if columns else shared
-
-
-def _names_in(space: Stored) -> set[str]:
-    """The options of a stored space; none if it cannot be read."""
-    try:
-        return read_space(space, "space").options.names()
-    except RobustnessError:
-        return set()
 
 
 def _watched(study: StudyStore, document: Stored) -> Stored | None:
@@ -387,19 +357,3 @@ def _sorted(frame: pd.DataFrame, arms: list[str], further: list[str]) -> pd.Data
     if np.array_equal(order, np.arange(len(frame))):
         return frame.reset_index(drop=True)
     return frame.take(order).reset_index(drop=True)
-
-
-def _in_space_order(names: list[str], space: object) -> list[str]:
-    """Names as the search space lists them, options under a choice after it; others as they come."""
-    order: list[str] = []
-
-    def walk(options: object) -> None:
-        if isinstance(options, Mapping):
-            for name, option in options.items():
-                order.append(str(name))
-                if isinstance(option, Mapping):
-                    for below in option.values():
-                        walk(below)
-
-    walk(space)
-    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))

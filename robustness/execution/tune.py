@@ -43,7 +43,7 @@ from robustness.execution.ray_session import cluster, connected, environment, no
 from robustness.execution.resources import ResourcesMissing, fits, missing
 from robustness.execution.shared_data import share, size
 from robustness.execution.shipped_functions import pickled
-from robustness.execution.wording import error_line, one_line
+from robustness.execution.wording import error_line, why_lost
 from robustness.execution.worker import ASSIGNMENT, EVENT, Assignment, TrialWorker
 from robustness.trial import EpochResult, Trial
 
@@ -250,7 +250,7 @@ class _Messenger(tune.Callback):
         if running is not None and running.killed and running.assignment.timeout is not None:
             self._run.ended(trial.trial_id, timed_out(running.assignment.timeout, seconds))
             return
-        self._run.ended(trial.trial_id, Ending("failed", _why_lost(trial.get_pickled_error()), seconds, retry=True))
+        self._run.ended(trial.trial_id, Ending("failed", why_lost(trial.get_pickled_error()), seconds, retry=True))
 
 
 class _Stopper(tune.Stopper):
@@ -381,16 +381,6 @@ class TuneExecutor:
             return 0
         task = size(trial.task) if self.share_data and loads_task(trial) else 0
         return task + len(pickled(trial.study) or b"")
-
-
-def _why_lost(error: BaseException | None) -> str:
-    """Return in one line why a worker died, as far as Ray knows."""
-    text = "" if error is None else str(error)
-    if "node" in text and ("terminated" in text or "preempt" in text):
-        return "the worker was lost with its node"
-    if "memory" in text:
-        return one_line(f"the worker was killed because its node ran low on memory: {text}")
-    return "the worker process died: it crashed, ended itself, or was killed"
 
 
 def _name(trial: TuneTrial) -> str:

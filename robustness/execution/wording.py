@@ -53,3 +53,13 @@ def own_lines(text: str) -> str:
 def _kept_indentation(line: str) -> str:
     text = line.lstrip(" ")
     return " " * (min(len(line) - len(text), 40)) + one_line(text)
+
+
+def why_lost(error: BaseException | None) -> str:
+    """Return in one line why a worker died, as far as Ray knows."""
+    text = "" if error is None else str(error)
+    if "node" in text and ("terminated" in text or "preempt" in text):
+        return "the worker was lost with its node"
+    if "memory" in text:
+        return one_line(f"the worker was killed because its node ran low on memory: {text}")
+    return "the worker process died: it crashed, ended itself, or was killed"
