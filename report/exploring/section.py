@@ -68,7 +68,7 @@ def explore_section(analysis: Analysis) -> ExploreSection:
     ask = "Restrict the space or move a threshold" if controls else "Restrict the space"
     several = len(frames.compared) > 1
     holm = f"p by Holm, over {len(frames.compared)} comparisons"
-    tests = ["p", *([holm] if several else [])] if intervals else []
+    tests = ["p", *([holm] if several else []), "Significant"] if intervals else []
     # Of two arms, the table has both outcomes and the score; of more, what the menu above it says.
     what = ["Difference in"] if frames.has_thresholds and not several else []
     return {
@@ -151,9 +151,8 @@ def _note(analysis: Analysis) -> str:
         tests = "with the Mantel-Haenszel test over tasks" if len(frames.tasks) > 1 else "and score test"
         differences = f"Tango’s interval {tests}" if frames.paired else "Newcombe’s interval"
         known = f"Wilson’s intervals of fractions, {differences} of their differences; {known}"
-    exact = ", exact tests" if frames.has_thresholds else ""
     return (
-        f"As in the rest of the page: {known}. Bands of profiles{exact} and every other section are "
-        "computed for all configurations only. A restriction chosen after seeing the results needs a new study to "
-        "confirm it."
+        f"As in the rest of the page: {known}. Bands of profiles and every other section, but the table of all "
+        "configurations, are computed for all configurations only. A restriction chosen after seeing the results needs "
+        "a new study to confirm it."
     )

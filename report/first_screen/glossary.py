@@ -64,7 +64,10 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
     )
     if frames.has_thresholds:
         side, level = nothing_limit(analysis)
-        yield "learned nothing", f"a trial whose {analysis.metric_words} is {side} {level}"
+        yield (
+            "learned nothing",
+            f"a trial whose {analysis.metric_words} is {side} {level}, or that diverged before it was judged",
+        )
         good = "at most" if analysis.goal.minimizes else "at least"
         yield "good", f"a trial whose {analysis.metric_words} is {good} {analysis.good:g}"
     counted = " ".join(counting(analysis))

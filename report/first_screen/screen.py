@@ -193,7 +193,9 @@ def _note(compared: Comparisons) -> str:
     if any(line.unit != compared.unit for line in compared.lines):
         parts.append("Numbers of single tasks are in the metric's own unit.")
     if compared.correction is not None:
-        parts.append(f"Verdicts are after {compared.correction}.")
+        parts.append(
+            f"Verdicts are after {compared.correction}, intervals are not: one may leave out 0 and be undecided."
+        )
     return " ".join(parts)
 
 

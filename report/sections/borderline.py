@@ -1,4 +1,4 @@
-"""Whether the verdict would stand if every trial within the error of its threshold changed sides against it.
+"""Whether the verdict would stand if every trial within the error of its threshold counted against it.
 
 The trials are those whose outcome differs between the two ends of that error (`learning_rule`). Against a significant
 difference, each of them counts such that it narrows the difference; against one that is not significant, such that it
@@ -30,7 +30,7 @@ HAD = {"learned_nothing": "learned nothing", "good": "been good"}
 
 
 class WorstCase(TypedDict):
-    """The test of two arms if every trial within the error of its threshold changed sides against the verdict."""
+    """The test of two arms if every trial within the error of its threshold counted against the verdict."""
 
     arms: list[str]
     outcome: JudgedOutcome
@@ -98,7 +98,7 @@ def worst_case_sentence(cases: Sequence[WorstCase]) -> str:
         return ""
     if len(cases) == 1:
         return _of_two_arms(cases[0])
-    start = "If all of them changed sides against each verdict"
+    start = "If each of them counted against each verdict"
     changed = [case for case in cases if case["favours"] != case["verdict"]]
     if not changed:
         return f"{start}, all {len(cases)} verdicts would stand."
@@ -111,9 +111,9 @@ def _of_two_arms(case: WorstCase) -> str:
     first, second = (text(arm, 40) for arm in case["arms"])
     p = p_words(case["p_adjusted"])
     if case["verdict"] is None:
-        start = "If all of them changed sides to widen the difference"
+        start = "If each of them counted for a wider difference"
     else:
-        start = "If all of them changed sides against the verdict"
+        start = "If each of them counted against the verdict"
     if case["only_first"] is None or case["only_second"] is None:
         points = signed(-100 * known(case["difference"]), 0)
         found = f"the difference, {second} minus {first}, would be {points} points ({p})"

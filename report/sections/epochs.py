@@ -43,10 +43,11 @@ def sections(analysis: Analysis) -> Iterator[Section]:
             change = each.change
             cells.append(bracketed_change(change, in_points=analysis.frames.has_thresholds))
             cells += [p_number(change["p_value"]), p_number(change["p_adjusted"])]
-            cells.append(text(each.better, 40) if each.better else "neither")
+        favoured = [text(each.better, 40) if each.better else "neither" for each in both]
+        cells.append(favoured[0] if favoured[0] == favoured[1] else f"{own}: {favoured[0]}, {other}: {favoured[1]}")
         rows.append((f"{text(second, 60)} minus {text(first, 60)}", *cells))
     corrected = analysis.frames.corrected_over(len(compared))
-    names = ("estimate", "p", f"{corrected[0].lower()}{corrected[1:]}", "favours")
+    names = ("estimate", "p", f"{corrected[0].lower()}{corrected[1:]}")
     columns = [f"{capitalised(epoch)}: {name}" for epoch in (own, other) for name in names]
     outcome = "was good" if analysis.primary == "good" else "learned nothing"
     what = f"the share that {outcome}" if analysis.frames.has_thresholds else f"mean {analysis.metric_words}"
@@ -58,7 +59,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         f"At the {other} epoch",
         _reading(analysis, compared),
         (),
-        Numbers(("Difference", *columns), tuple(rows)),
+        Numbers(("Difference", *columns, "Favours"), tuple(rows)),
         (
             f"Differences in {what}{unit}, at the {own} epoch and at the {other} one, with 95 % intervals in brackets; "
             "each interval and p belong to one comparison alone.",
@@ -88,8 +89,8 @@ def _reading(analysis: Analysis, compared: dict[tuple[str, ...], tuple[_Compared
     own, other = analysis.epoch, next(each for each in SUMMARIES if each != analysis.epoch)
     changed = [arms for arms, (at_own, at_other) in compared.items() if at_own.better != at_other.better]
     if not changed:
-        of = "all comparisons" if len(compared) > 1 else "both arms"
-        return f"Judged at the {other} instead of the {own} epoch, {of} would have the same verdict."
+        every = "every" if len(compared) > 1 else "the"
+        return f"Judged at the {other} instead of the {own} epoch, {every} verdict would be the same."
     if len(changed) > MOST_NAMED:
         which = f"{len(changed)} of {plural(len(compared), 'comparison')}"
     else:

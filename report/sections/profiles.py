@@ -225,8 +225,11 @@ def _ahead(entry: ProfileDifference, grid: NDArray[np.float64]) -> str:
         if sure.any():
             places = np.flatnonzero(sure)
             limits = f"{grid[places[0]]:.2f} to {grid[places[-1]]:.2f}"
-            clauses.append(f"{name} is ahead with 95 % confidence at thresholds from {limits}")
-    words = " and ".join(clauses) or f"neither {first} nor {second} is ahead with 95 % confidence at any threshold"
+            clauses.append(f"{name} is ahead at thresholds from {limits}, with 95 % confidence in all of them together")
+    words = (
+        " and ".join(clauses)
+        or f"neither {first} nor {second} is ahead at any, with 95 % confidence in all of them together"
+    )
     return f"tested at all thresholds together, {words}"
 
 

@@ -197,7 +197,7 @@ def test_nohup_keeps_its_effect() -> None:
 
 
 OUR_LINES = re.compile(
-    r"simulated: .*|Stopping\. Finished trials are saved.*|interrupted with .*"
+    r"starting Ray \.\.\.|simulated: .*|Stopping\. Finished trials are saved.*|interrupted with .*"
     r"|robustness: .*|cut short; resume with: .*|"
 )
 

@@ -116,7 +116,7 @@ def test_explore_says_how_many_trials_diverged_and_over_how_many_comparisons_hol
         "100 trials of 20 configurations count here, 4 of which diverged (in plots and means, 0.3939 stands in for the "
         "4 without a score). Restrict"
     )
-    assert section["heads"] == ["Arms", "Estimate", "p", "p by Holm, over 10 comparisons"]
+    assert section["heads"] == ["Arms", "Estimate", "p", "p by Holm, over 10 comparisons", "Significant"]
 
 
 def test_sections_say_which_panels_they_leave_out(runs: Analysis) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import plain_numbers
-from report.drawing.style import ARM_COLOURS, INK, panel
+from report.drawing.style import INK, MARKERS, panel
 from report.sections.best_of.entries import BestOfResult, BestOfResults, HoursToTarget, WinAt
 from report.sections.budget import SHOWN, intervals_end, trials_read
 from report.watched import NO_BANDS
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 READ = 3
 """Comparisons in the sentence; the table has all."""
 MOST_LINES = 6
+GREYS = ("0.0", "0.4", "0.55", "0.2", "0.65", "0.3")
 MOST_TASKS = 7
 """Pictures of single tasks and of all together."""
 ALL_TASKS = "all tasks together"
@@ -153,12 +154,14 @@ def _changing(entry: BestOfResult) -> str:
 def _draw(comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -> Figure:
     shown = comparisons[:MOST_LINES]
     figure, axes = panel(height=3.2 + 0.2 * len(shown))
-    for colour, entry in zip(ARM_COLOURS, shown, strict=False):
+    # Of two arms each, and so in the colour of neither.
+    for entry, colour, marker in zip(shown, GREYS, MARKERS, strict=False):
         label = f"{text(entry['arms'][1], 28)} vs {text(entry['arms'][0], 28)}"
         at = [(_budget(win, budget), win) for win in entry[budget]]
         sure = [(x, win) for x, win in at if max(win["first"], win["second"]) <= MOST_SHARE * entry["configurations"]]
         axes.plot([x for x, _ in at], [100 * _of_second(win)[0] for _, win in at], color=colour, linestyle=(0, (1, 2)))
-        axes.plot([x for x, _ in sure], [100 * _of_second(win)[0] for _, win in sure], color=colour, label=label)
+        style: dict[str, Any] = {"color": colour, "marker": marker, "markevery": 0.12, "markersize": 5}
+        axes.plot([x for x, _ in sure], [100 * _of_second(win)[0] for _, win in sure], label=label, **style)
         known = [(x, win) for x, win in at if win["low"] is not None and win["high"] is not None]
         low, high = ([100 * float(_of_second(win)[end] or 0.0) for _, win in known] for end in (1, 2))
         axes.fill_between([x for x, _ in known], low, high, color=colour, alpha=0.15, linewidth=0)

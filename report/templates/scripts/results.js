@@ -67,12 +67,19 @@ function makeComparisons(study, table, place, act) {
         return make("tr", {}, make("th", { scope: "row" }, named(study.arms[entry.arms[1]]), " \u2212 ", named(study.arms[entry.arms[0]])),
           alone ? null : make("td", {}, measureWords(study, found, measure)), make("td", {}, words),
           study.watched ? null : make("td", {}, pNumber(entry.p_value)),
-          study.watched || !several ? null : make("td", {}, pNumber(entry.p_adjusted)));
+          study.watched || !several ? null : make("td", {}, pNumber(entry.p_adjusted)),
+          study.watched ? null : make("td", {}, significantWords(entry)));
       });
     });
     const empty = make("tr", {}, make("td", { colspan: columns }, nothingLeft(study)));
     table.replaceChildren(...(found.configurations ? rows : [empty]));
   };
+}
+
+// Whether the corrected p-value shows a difference.
+function significantWords(entry) {
+  const p = entry.p_adjusted ?? entry.p_value;
+  return p === null || p === undefined ? "\u2013" : p < 0.05 ? "yes" : "no";
 }
 
 // What stands in place of numbers where a restriction leaves no configuration.

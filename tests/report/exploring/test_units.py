@@ -45,7 +45,7 @@ def test_differences_name_their_unit_and_one_task_has_the_metrics_own(
     page, analysis = tasks
     browser.open(page)
     heads = "return [...document.querySelectorAll('.differences thead th')].map(each => each.textContent)"
-    assert browser.run(heads) == ["Arms", "Estimate", "p", "p by Holm, over 3 comparisons"]
+    assert browser.run(heads) == ["Arms", "Estimate", "p", "p by Holm, over 3 comparisons", "Significant"]
     assert browser.run("return document.querySelectorAll('[data-measure] select').length") == 0, "a single choice"
     assert words(browser, "[data-unit]") == " in the mean value, in standard deviations of its task"
     assert words(browser, "[data-kept]") == "5 of 5 configurations, 3 of 3 tasks"

@@ -32,11 +32,16 @@ def test_each_epoch_has_its_estimate_both_p_values_and_the_arm_favoured(tmp_path
     (section,) = sections(analysis)
     assert section.numbers is not None
     assert section.title == "At the last epoch"
-    assert section.numbers.columns[3] == "Best: by Holm, over 3"
+    assert section.numbers.columns[3:] == (
+        "Best: by Holm, over 3",
+        "Last: estimate",
+        "Last: p",
+        "Last: by Holm, over 3",
+        "Favours",
+    )
     rows = {row[0]: row[1:] for row in section.numbers.rows}
-    own, other = rows["radial minus mfvi"][:4], rows["radial minus mfvi"][4:]
-    assert own[3] == "neither"
-    assert other[3] == "radial"
+    other = rows["radial minus mfvi"][3:]
+    assert other[3] == "best: neither, last: radial"
     entry = next(
         each
         for each in analysis.results["paired"]
@@ -48,9 +53,7 @@ def test_each_epoch_has_its_estimate_both_p_values_and_the_arm_favoured(tmp_path
 
 def test_a_verdict_that_both_epochs_share_is_said_to_be_the_same(tmp_path: Path) -> None:
     (section,) = sections(ending(tmp_path, dict.fromkeys(ARMS, 0.85)))
-    assert section.reading == (
-        "Judged at the last instead of the best epoch, all comparisons would have the same verdict."
-    )
+    assert section.reading == ("Judged at the last instead of the best epoch, every verdict would be the same.")
 
 
 @pytest.mark.parametrize("arms", [("mfvi",)])

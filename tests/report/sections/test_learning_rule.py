@@ -53,7 +53,7 @@ def test_trials_within_the_error_of_the_threshold_are_named(tmp_path: Path) -> N
     caution = next(caution for caution in cautions(analysis) if "within the error" in caution)
     assert caution == (
         "At the last epoch, 2 trials within the error of the “learned nothing” threshold could change their outcome "
-        "with other untrained networks. If all of them changed sides to widen the difference, mfvi alone would have "
+        "with other untrained networks. If each of them counted for a wider difference, mfvi alone would have "
         "learned nothing in 2 pairs, radial alone in 0 (p = 0.16): the difference would still not be significant. "
         "“When a trial has learned nothing” lists them. No test of the arms includes that error."
     )
@@ -99,7 +99,7 @@ def test_the_worst_case_is_the_test_with_every_borderline_trial_against_the_verd
     assert case["verdict"] == "radial"
     assert (case["favours"] is not None) == (p < 0.05)
     sentence = (
-        f"If all of them changed sides against the verdict, mfvi alone would have learned nothing in {first} pairs, "
+        f"If each of them counted against the verdict, mfvi alone would have learned nothing in {first} pairs, "
         f"radial alone in {second} (p = {p_number(p)}): {consequence}."
     )
     (section,) = learning_rule.sections(analysis)
