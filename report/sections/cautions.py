@@ -14,6 +14,7 @@ from report.records.comparisons import Change
 from report.records.estimates import known
 from report.sections import own_results
 from report.sections.all_runs import disagreement
+from report.sections.initial_noise import unequal_noise
 from report.sections.learning_rule import within_error_sentence
 from report.sections.outcomes import CONFIGURATIONS
 from report.sections.score_verdict import better_arm
@@ -52,6 +53,7 @@ def cautions(analysis: Analysis) -> list[str]:
         *_contradictory(analysis),
         *_incomplete(analysis),
         *_few(analysis),
+        *unequal_noise(analysis),
         *_adaptive(analysis),
         *disagreement(analysis),
         *_without_score(analysis),

@@ -23,6 +23,7 @@ from report.judged_study import JudgedStudy
 from report.records.estimates import Fraction, known
 from report.watched import NO_BANDS
 from report.words import share_cell, text
+from robustness.errors import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 NOISE = "noise_per_weight"
 """The measure of a trial's first epoch."""
+UNEQUAL = 10.0
+"""The largest initial noise of one arm over that of another, from which a comparison has a caution."""
 MOST_LEVELS = 8
 """With more initial values, they are put together in quarters."""
 
@@ -87,6 +90,34 @@ def _level(trials: pd.DataFrame) -> NoiseLevel:
         "noise": float(trials[NOISE].median()),
         "learned_nothing": fraction_entry(trials["failed"], trials["configuration"]),
     }
+
+
+def unequal_noise(analysis: Analysis) -> Iterator[str]:
+    """That two arms start with so different a noise that their comparison is also one of noise.
+
+    Nothing where the study has controls, which take the two apart.
+    """
+    found = analysis.results["initial_noise"]
+    if found is None or "controls" in analysis.results:
+        return
+    ends = {arm: (levels[0]["noise"], levels[-1]["noise"]) for arm, levels in found["arms"].items()}
+    apart = []
+    for first, second in analysis.frames.compared:
+        if first in ends and second in ends:
+            most = sorted((ends[first][1], ends[second][1]))
+            if most[1] >= UNEQUAL * most[0] > 0:
+                apart.append((first, second))
+    if not apart:
+        return
+    first, second = apart[0]
+    low, high = max(ends[first][0], ends[second][0]), min(ends[first][1], ends[second][1])
+    overlap = f"overlap only from {low:.2g} to {high:.2g}" if low <= high else "do not overlap"
+    noise = " and ".join(f"{ends[arm][0]:.2g} to {ends[arm][1]:.2g} in {text(arm, 40)}" for arm in (first, second))
+    more = f" So it is for {plural(len(apart) - 1, 'more comparison')}." if apart[1:] else ""
+    yield (
+        f"The arms do not start with the same noise: the standard deviation of a weight is {noise}. These ranges "
+        f"{overlap}, so this study cannot tell the method from the size of its initial noise.{more}"
+    )
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:

@@ -11,6 +11,7 @@ from support.stores import fill, made_study
 from report.analysis import Analysis, analyse
 from report.frames import StudyFrames, load_frames
 from report.sections import initial_noise
+from report.sections.cautions import cautions
 from robustness.store import open_store
 
 WEIGHTS = 10_000
@@ -76,6 +77,24 @@ def test_the_page_has_all_arms_on_one_axis(analysis: Analysis) -> None:
         "mfvi",
         "radial",
     ]
+
+
+def test_a_comparison_of_arms_with_unequal_noise_has_a_caution(analysis: Analysis) -> None:
+    (caution,) = initial_noise.unequal_noise(analysis)
+    assert caution == (
+        "The arms do not start with the same noise: the standard deviation of a weight is 0.0025 to 0.69 in mfvi and "
+        "2.5e-05 to 0.0069 in radial. These ranges overlap only from 0.0025 to 0.0069, so this study cannot tell the "
+        "method from the size of its initial noise."
+    )
+    assert caution in cautions(analysis)
+
+
+def test_arms_with_alike_noise_have_no_such_caution(frames: StudyFrames) -> None:
+    alike = with_noise(frames).epochs
+    noise = alike[initial_noise.NOISE].where(alike["arm"] == "mfvi", alike[initial_noise.NOISE] * 100 / 2)
+    analysis = analyse(replace(frames, epochs=alike.assign(noise_per_weight=noise)))
+    assert analysis.results["initial_noise"] is not None
+    assert list(initial_noise.unequal_noise(analysis)) == []
 
 
 def test_without_a_recorded_noise_there_is_no_section(frames: StudyFrames) -> None:
