@@ -314,7 +314,8 @@ class TuneExecutor:
 
     @property
     def starting(self) -> str:
-        return f"connecting to Ray at {self.address} ..." if self.address else "starting Ray ..."
+        # Joining a cluster takes no time, and may be refused in one line.
+        return "" if self.address else "starting Ray ..."
 
     @contextmanager
     def session(self, first: Trial, terms: Terms) -> Iterator[None]:

@@ -196,9 +196,7 @@ def test_a_cluster_of_two_nodes_takes_a_sweep_with_its_token_and_no_other(home: 
         with sweeping(path, *options, environment={"RAY_AUTH_TOKEN": SECRET}) as process:
             output, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
-        connecting, *progress = errors.splitlines()
-        assert connecting == f"connecting to Ray at {address} ..."
-        assert all(line.startswith("simulated: ") for line in progress), errors
+        assert all(line.startswith("simulated: ") for line in errors.splitlines()), errors
         assert "learned nothing in" in output
         ports = [port for _, port in listeners(family(owner))]
         for mode in ("disabled", "token"):
