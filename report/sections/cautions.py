@@ -304,7 +304,7 @@ def _without_score(analysis: Analysis) -> Iterator[str]:
 def _why_without(analysis: Analysis, trials: pd.DataFrame, metric: str) -> str:
     """Why trials have no score at the study's epoch."""
     gone = trials["status"] == "diverged"
-    counted = (analysis.frames.document.get("imported") or {}).get("missing") in ("diverged", "absent-is-diverged")
+    counted = (analysis.frames.document.get("imported") or {}).get("crashes_are_diverged")
     if gone.all() and counted:
         return f"have no {metric}: they failed and were counted as diverged"
     infinite = f" (numbers beyond ±{LARGEST:g} count as infinite)" if _infinite(analysis, trials) else ""

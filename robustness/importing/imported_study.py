@@ -124,7 +124,7 @@ class ImportedStudy:
         return {
             "source": runs.source,
             "kind": runs.kind,
-            "missing": self.options.missing,
+            "crashes_are_diverged": any(" crashed" in each and each.endswith("as diverged") for each in runs.remarks),
             "adaptive": bool(runs.adaptive),
             "adaptive_is_assumed": runs.assumed,
             "paired": bool(pairs.all_arms or pairs.some_arms) or len(runs.arms) < 2,
