@@ -32,16 +32,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.hyperparameter_columns import drawn_frame, in_space_order, names_in, own_column
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
 from robustness.goal import Goal, goal_in
+from robustness.space.stored import in_space_order, names_in
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
 from robustness.store.registering import CURVES_NOTE
 from robustness.store.schema import MEASURES
-from robustness.study.arms import compared_arms, is_paired, unused_hyperparameters
+from robustness.study.arms import compared_arms, is_paired
 from robustness.study.registration import REGISTRATION_NOTE, Entry
+from robustness.study.unused import unused_hyperparameters
 from robustness.sweep.epoch_summaries import summaries
 from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
@@ -265,7 +266,7 @@ def _frames(
         untrained=study.note("untrained"),
         registration=study.note(REGISTRATION_NOTE) or (),
         trials=pd.DataFrame(),
-        configurations=drawn_frame(stored, in_space_order(names, document.get("space")), document),
+        configurations=_drawn(stored, in_space_order(names, document.get("space")), document),
         epochs=_sorted(epochs, arms, ["epoch"]),
         curves=_curves(study, places) if study.note(CURVES_NOTE) else pd.DataFrame(),
         stopped=study.note(STOPPED_NOTE) or None,
@@ -291,7 +292,7 @@ def _default_frames(drawn: StudyFrames, stored: pd.DataFrame, epochs: pd.DataFra
     own = epochs[epochs["configuration"] == DEFAULT_CONFIGURATION]
     names = [str(name) for name in stored.columns[4 : stored.columns.get_loc("status")]]
     stored = _beside_each_other(stored, places)
-    configurations = drawn_frame(stored, in_space_order(names, drawn.document.get("space")), drawn.document)
+    configurations = _drawn(stored, in_space_order(names, drawn.document.get("space")), drawn.document)
     frames = replace(
         drawn,
         trials=pd.DataFrame(),
@@ -300,6 +301,11 @@ def _default_frames(drawn: StudyFrames, stored: pd.DataFrame, epochs: pd.DataFra
         curves=pd.DataFrame(),
     )
     return replace(frames, trials=_sorted(_summarised(stored, frames), drawn.arms, []))
+
+
+def own_column(arm: str, name: str) -> str:
+    """The column of a hyperparameter from the space of a single arm."""
+    return f"{arm}: {name}"
 
 
 def _beside_each_other(frame: pd.DataFrame, places: Mapping[str, int]) -> pd.DataFrame:
@@ -312,6 +318,22 @@ def _beside_each_other(frame: pd.DataFrame, places: Mapping[str, int]) -> pd.Dat
 
 def _curves(study: StudyStore, places: Mapping[str, int]) -> pd.DataFrame:
     return _beside_each_other(study.curves(), places).drop(columns="task")
+
+
+def _drawn(stored: pd.DataFrame, names: Sequence[str], document: Stored) -> pd.DataFrame:
+    """The hyperparameters of each configuration, by its number; those of a single arm in a column that names it."""
+    own = {str(arm["label"]): names_in(arm["space"]) for arm in document["arms"] if arm.get("space")}
+    apart = set().union(*own.values()) if own else set()
+    drawn = stored.drop_duplicates("configuration").set_index("configuration").sort_index()
+    shared = drawn[[name for name in names if name not in apart]]
+    columns = {
+        own_column(arm, name): rows[name]
+        for arm, own_names in own.items()
+        for rows in [stored[stored["arm"] == arm].drop_duplicates("configuration").set_index("configuration")]
+        for name in names
+        if name in own_names and name in rows
+    }
+    return shared.assign(**columns) if columns else shared
 
 
 def _watched(study: StudyStore, document: Stored) -> Stored | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypedDict
 
 from report.judging import distinct_thresholds, own_scores, worst_scores
@@ -117,7 +118,12 @@ def _sliders(analysis: Analysis) -> tuple[list[ThresholdSlider], float, float]:
         for outcome, label in labels.items()
     ]
     known = [*scores, *levels.values()]
-    return sliders, math.floor(100 * min(known)) / 100, math.ceil(100 * max(known)) / 100
+    return sliders, _hundredths(min(known), math.floor), _hundredths(max(known), math.ceil)
+
+
+def _hundredths(value: float, whole: Callable[[float], int]) -> float:
+    """The value to two decimals, which those beyond 2^53 hundredths do not have."""
+    return whole(100 * value) / 100 if abs(value) < 1e13 else value
 
 
 def _cells(analysis: Analysis) -> str:

@@ -18,8 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from report.frames import TASK_BLOCK, StudyFrames, is_missing, load_frames
-from report.hyperparameter_columns import own_column
+from report.frames import TASK_BLOCK, StudyFrames, is_missing, load_frames, own_column
 from report.judged_study import JudgedStudy
 from robustness.guards.outputs import GENERATOR
 from robustness.guards.tables import neutral

@@ -68,15 +68,15 @@ def _caption(analysis: Analysis) -> str:
     tasks = f" on {plural(len(analysis.frames.tasks), 'task')}" if analysis.frames.tasks else ""
     epoch = "" if analysis.study.single_epoch else f", judged at the {analysis.epoch} epoch"
     ends = "; 95 % intervals in brackets" if analysis.frames.has_thresholds else ""
-    return f"{over}{each}{tasks}{epoch}{ends}; {_what_scores(analysis)}"
+    scores = _what_scores(analysis)
+    return f"{over}{each}{tasks}{epoch}{ends}{f'; {scores}' if scores else ''}"
 
 
 def _what_scores(analysis: Analysis) -> str:
-    """What the columns of scores are; that they are what the verdict compares, where it does."""
+    """What the columns of scores are, which the line above the verdict says unless there are several tasks; that they
+    are what the verdict compares, where it does."""
     if analysis.frames.has_thresholds:
-        if analysis.frames.tasks:
-            return f"median {analysis.metric_words} on each task"
-        return f"median and best: {analysis.metric_words}"
+        return f"median {analysis.metric_words} on each task" if analysis.frames.tasks else ""
     on = f"mean {analysis.metric_words} on each task" if analysis.frames.tasks else f"scores: {analysis.metric_words}"
     return f"{on}; the verdict compares means{_stand_in(analysis)}; the best are bold"
 

@@ -6,7 +6,7 @@ Nothing here depends on when or where the page is written. The store's address, 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -79,7 +79,7 @@ def _imported(frames: StudyFrames) -> Provenance:
     )
 
 
-def _proposed(about: Mapping[str, Any]) -> str:
+def _proposed(about: Stored) -> str:
     """How the configurations of imported runs were proposed; empty if they were drawn for certain."""
     how = "adaptively, so fractions describe the search, not the space" if about.get("adaptive") else "independently"
     if about.get("adaptive_is_assumed"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from robustness.execution.authentication import refuse_open_mode
 from robustness.execution.inline import InlineExecutor
@@ -11,6 +12,9 @@ from robustness.execution.protocol import Executor, Share
 from robustness.execution.resources import check_machine
 from robustness.study.study import Study
 from robustness.sweep.settling import settled
+
+if TYPE_CHECKING:
+    from robustness.execution.tune import TuneExecutor
 
 
 @dataclass(frozen=True)
@@ -27,9 +31,7 @@ class Machines:
     def check(self, study: Study) -> None:
         """Raise, before anything is written, if trials could not run here, or only with doors open to others."""
         if self.ray_address:
-            from robustness.execution.ray_session import check_cluster  # Ray: runs on this machine load it later
-
-            check_cluster(self.ray_address)
+            _tune_executor().check_cluster(self.ray_address)
             return
         resources = study.resources
         gpu = 0.0 if resources.gpu == "auto" else resources.gpu
@@ -44,6 +46,10 @@ class Machines:
         """Return the executor; `workers` is how many trials run at once unless the user has set it."""
         if self.inline:
             return InlineExecutor()
-        from robustness.execution.tune import TuneExecutor  # Ray: trials in this process do without it
+        return _tune_executor()(self.workers or workers, self.ray_address, warn=warn)
 
-        return TuneExecutor(self.workers or workers, self.ray_address, warn=warn)
+
+def _tune_executor() -> type[TuneExecutor]:
+    from robustness.execution.tune import TuneExecutor  # Ray: trials in this process do without it
+
+    return TuneExecutor

@@ -39,7 +39,7 @@ from robustness.execution.protocol import (
     never,
 )
 from robustness.execution.ray_health import Health, autoscales, machines
-from robustness.execution.ray_session import cluster, connected, environment, no_warning
+from robustness.execution.ray_session import check_cluster, cluster, connected, environment, no_warning
 from robustness.execution.resources import ResourcesMissing, fits, missing
 from robustness.execution.shared_data import share, size
 from robustness.execution.shipped_functions import pickled
@@ -308,6 +308,11 @@ class TuneExecutor:
                 raise
         if run.error is not None:
             raise run.error
+
+    @staticmethod
+    def check_cluster(address: str) -> None:
+        """Raise RayError at once if no cluster listens at the address."""
+        check_cluster(address)
 
     def check(self, study: str) -> None:
         pickled(study)

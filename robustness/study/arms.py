@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from robustness.errors import StudyFileError, shown
 from robustness.guards.printable import escaped
-from robustness.methods import METHODS, find_method
 from robustness.space.space import EMPTY, Space
 
 LONGEST_LABEL = 100
@@ -121,16 +120,3 @@ def check_label(label: str, place: str) -> None:
         raise StudyFileError(f"{place}: must be 1 to {LONGEST_LABEL} printable characters, found {shown(label)}")
     if "/" in label or "\\" in label or label.startswith("."):
         raise StudyFileError(f"{place}: must have no / or \\ in it and not start with a dot, found {shown(label)}")
-
-
-OUR_METHODS = ("classification", "regression", "continual")
-"""Trainables whose arms are methods of this project."""
-
-
-def unused_hyperparameters(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """For each arm of a study's document; none of an arm that is not one of our methods."""
-    # Arms of our own results, imported again, are our methods.
-    imported = (document.get("imported") or {}).get("kind") == "robustness"
-    ours = imported or document.get("trainable") in OUR_METHODS
-    methods = {str(arm["label"]): str(arm.get("method")) for arm in document["arms"]}
-    return {arm: find_method(name).unused if ours and name in METHODS else () for arm, name in methods.items()}

@@ -200,7 +200,6 @@ def replace_arm(key: Any, arm: str) -> Any:
         ["sweep", "x", "--only", "1/a", "--retry"],
         ["status", "a", "b"],
         ["--nonsense"],
-        [],
     ],
 )
 def test_a_bad_option_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,14 +96,15 @@ def numbers_in(value: object) -> Iterator[float]:
             yield from numbers_in(each)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=runs())
 def test_any_finite_metric_makes_a_page_and_json(made: tuple[pd.DataFrame, dict[str, Any]], tmp_path: Path) -> None:
     frame, options = made
     analysis = analysed(frame, tmp_path, **options)
     written = as_json_text(analysis.results)
     results = json.loads(written, parse_constant=lambda name: pytest.fail(f"{name} in the JSON"))
-    assert all(abs(number) < 1e250 for number in numbers_in(results))
+    own = {options.get("good"), options.get("learned_nothing")}
+    assert all(abs(number) < 1e250 or number in own for number in numbers_in(results))
     if analysis.frames.has_thresholds:
         results.pop("generator")
         assert list(misfits(results, Results)) == []
@@ -133,7 +134,7 @@ def test_the_page_says_that_huge_scores_count_as_infinite(tmp_path: Path) -> Non
     (said,) = [line for line in cautions(analysis) if "infinite" in line]
     assert said.startswith(
         f"{huge} of b's 30 trials diverged before they reported a finite fit (numbers beyond ±1e+60 count as "
-        "infinite). In means, each has the worst score"
+        "infinite). In means, each counts as "
     )
     assert not [line for line in cautions(one_of_two(20, tmp_path)) if "infinite" in line]
 

@@ -75,7 +75,10 @@ def mirrored(value: Any, path: tuple[str, ...] = ()) -> Any:
             return -value
         if path[0] == "scores" and path[-1] in ("low", "high") and len(path) == 2:
             return -value
-        if path[0] == "budget" and path[-1] in ("low", "high"):
+        of_scores = path[0] == "budget" or path[:-1] == ("thresholds", "dependence", "favouring")
+        if of_scores and path[-1] in ("low", "high"):
+            return 1 - value
+        if path[0] == "arms" and path[-1] == "mean":
             return 1 - value
         if path[:2] == ("spread", "arms") and path[-1] in LEVELS:
             return 1 - value

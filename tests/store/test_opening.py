@@ -215,7 +215,7 @@ def test_a_file_that_is_no_database_gets_one_line(tmp_path: Path) -> None:
 
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(StoreError, match=r"pip install 'robustness-study\[postgres\]'"):
+    with pytest.raises(StoreError, match=r"pip install -e '\.\[postgres\]'"):
         open_store("postgresql://somebody@localhost/x")
 
 

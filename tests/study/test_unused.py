@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from robustness.study.arms import unused_hyperparameters
+from robustness.study.unused import unused_hyperparameters
 
 ARMS: list[dict[str, Any]] = [{"label": "mine", "method": "deterministic"}, {"label": "mfvi", "method": "mfvi"}]
 NOISE = ("initial_rho", "variational_samples")

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from report.comparison import has_outcome, normalised
-from report.frames import StudyFrames
-from report.hyperparameter_columns import own_column
+from report.frames import StudyFrames, own_column
 from report.judged_study import JudgedStudy
 from report.judging import OUTCOMES
 from report.sections.hyperparameters import values_of

@@ -130,7 +130,7 @@ def test_the_verdict_opens_with_the_planned_comparison_and_the_page_has_every_pa
         assert f'id="{name}"' in page
     for name in ("outcomes", "profiles", "pairs", "thresholds"):
         assert f'id="{name}"' not in page
-    assert "<td>0.943</td>" in page
+    assert '<td class="short">0.943</td>' in page
     assert "The figures of a paper stand beside ours" in page
     assert "robustness optimize made" in page
     assert "robustness sweep" not in page
