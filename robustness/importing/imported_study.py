@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +18,7 @@ from robustness.importing.options import ImportOptions
 from robustness.importing.pairing import Pairs
 from robustness.store import Store
 from robustness.store.bulk import EndedTrials, save_ended
+from robustness.trial import LARGEST
 
 IMPORTED = "imported"
 """The trainable and sampling strategy of imported runs."""
@@ -43,8 +43,9 @@ class ImportedStudy:
                 f"{options.named(one)} also needs {options.named(other)}: set both, or leave out both"
             )
         if nothing is not None and good is not None:
-            if not (math.isfinite(nothing) and math.isfinite(good)):
-                raise RobustnessError(f"{options.named('good')} and {options.named('learned_nothing')} must be finite")
+            if not (abs(nothing) <= LARGEST and abs(good) <= LARGEST):
+                both = f"{options.named('good')} and {options.named('learned_nothing')}"
+                raise RobustnessError(f"{both} must be finite, and at most {LARGEST:g} in size")
             if find_goal(runs.goal).better(nothing, good):
                 side = "below" if runs.goal == "minimize" else "above"
                 first, second = options.named("learned_nothing"), options.named("good")
