@@ -45,6 +45,7 @@ from report.words import (
     units,
 )
 from robustness.errors import plural
+from robustness.goal import Goal
 from robustness.sweep.outcomes import Summary
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ SHORT = {
 
 
 class Changes(TypedDict):
-    """The second arm minus the first, by the study's primary outcome and by the metric."""
+    """The second arm minus the first, by the study's primary outcome (None without thresholds) and by the metric."""
 
-    primary: Change
+    primary: Change | None
     score: Change
 
 
@@ -83,7 +84,7 @@ class Decomposition(TypedDict):
     """The steps from MFVI to Radial."""
 
     arms: list[str]
-    outcome: JudgedOutcome
+    outcome: JudgedOutcome | None
     epoch: Summary
     pairs: int
     shares: dict[str, Fraction]
@@ -104,9 +105,11 @@ def results(study: JudgedStudy) -> ControlsResults | None:
     """The decomposition of a study with an arm of each of the four methods; None for any other.
 
     `steps` and `whole` have for each of `primary`, the study's primary outcome, and `score`, the metric itself, the
-    second arm minus the first, its interval, and the p-value after Holm's correction over all six pairs of arms.
+    second arm minus the first, its interval, and the p-value after Holm's correction over all six pairs of arms. In a
+    study without thresholds, `primary` and `outcome` are None.
     """
     frames, sample = study.frames, study.sample
+    primary = frames.primary if frames.has_thresholds else None
     arms = _arms(frames)
     if arms is None:
         return None
@@ -114,24 +117,24 @@ def results(study: JudgedStudy) -> ControlsResults | None:
     complete = judged.groupby(["configuration", "replicate"])["counted"].transform("sum") == len(arms)
     judged = judged[complete].assign(paired=True)  # though another arm of the study may be missing
     pairs = list(combinations(arms, 2))
-    outcome = with_holm([compare(judged, *pair, frames.primary, frames.rule, sample) for pair in pairs])
-    scores = with_holm([score_comparison(judged, *pair, frames.rule, sample) for pair in pairs])
+    scores = with_holm([score_comparison(judged, *pair, frames.rule, sample, frames.goal) for pair in pairs])
     changes: dict[tuple[str, str], Changes] = {
-        pair: {
-            "primary": second_minus_first(a, a["difference"]),
-            "score": second_minus_first(b, b["mean_difference"]),
-        }
-        for pair, a, b in zip(pairs, outcome, scores, strict=True)
+        pair: {"primary": None, "score": second_minus_first(entry, entry["mean_difference"])}
+        for pair, entry in zip(pairs, scores, strict=True)
     }
+    if primary is not None:
+        outcomes = with_holm([compare(judged, *pair, primary, frames.rule, sample) for pair in pairs])
+        for pair, entry in zip(pairs, outcomes, strict=True):
+            changes[pair]["primary"] = second_minus_first(entry, entry["difference"])
     steps: list[Step] = [
         {"step": name, "arms": list(pair), **changes[pair]} for name, pair in zip(STEPS, pairwise(arms), strict=True)
     ]
     controls: Decomposition = {
         "arms": list(arms),
-        "outcome": frames.primary,
+        "outcome": primary,
         "epoch": frames.rule,
-        "pairs": outcome[0]["pairs"],
-        "shares": {arm: fraction(judged, arm, frames.primary, frames.rule) for arm in arms},
+        "pairs": int((judged["arm"] == arms[0]).sum()),
+        "shares": {arm: fraction(judged, arm, primary, frames.rule) for arm in arms} if primary else {},
         "whole": {"arms": [arms[0], arms[-1]], **changes[arms[0], arms[-1]]},
         "steps": steps,
         "every_two": [{"arms": list(pair), **changes[pair]} for pair in pairs],
@@ -150,30 +153,51 @@ def _arms(frames: StudyFrames) -> tuple[str, ...] | None:
 def _sentences(controls: Decomposition, frames: StudyFrames) -> list[str]:
     if not controls["pairs"]:
         return ["No configuration has finished with all four arms yet, so the controls cannot be told apart."]
-    whole = controls["whole"]["primary"]
-    what = CONFIGURATIONS[controls["outcome"]]
-    first, last = ((arm, percent(known(controls["shares"][arm]["fraction"]))) for arm in controls["whole"]["arms"])
-    ends = f"from {first[1]} % with {first[0]} to {last[1]} % with {last[0]}"
     metric = metric_words(frames.metric)
     trained = training_sentence(controls["training"])
     return [
-        f"The share of {what} changes {ends}, by {points(whole)}. Step by step: {_chain(controls, 'primary')}.",
+        *_share_sentence(controls),
         f"The mean {metric} changes by {mean_change(controls['whole']['score'])}. Step by step: "
         f"{_chain(controls, 'score')}.",
-        _plainly(controls, f"{frames.correction} over {_family(controls, frames)}"),
+        _plainly(controls, frames.goal, f"{frames.correction} over {_family(controls, frames)}"),
         *([trained] if trained else []),
     ]
 
 
+def _share_sentence(controls: Decomposition) -> Iterator[str]:
+    """How the share of the outcome changes; nothing without thresholds."""
+    outcome, whole = controls["outcome"], controls["whole"]["primary"]
+    if outcome is None or whole is None:
+        return
+    first, last = ((arm, percent(known(controls["shares"][arm]["fraction"]))) for arm in controls["whole"]["arms"])
+    ends = f"from {first[1]} % with {first[0]} to {last[1]} % with {last[0]}"
+    yield (
+        f"The share of {CONFIGURATIONS[outcome]} changes {ends}, by {points(whole)}. Step by step: "
+        f"{_chain(controls, 'primary')}."
+    )
+
+
 def _chain(controls: Decomposition, key: ChangeKey) -> str:
     """`the smaller initial noise (mfvi to mfvi_noise_matched) by +0.115 (...), ... and the shared radius by ...`."""
-    write = points if key == "primary" else mean_change
     return listed(
         [
-            f"{step['step']} ({text(step['arms'][0], 60)} to {text(step['arms'][1], 60)}) by {write(step[key])}"
+            f"{step['step']} ({text(step['arms'][0], 60)} to {text(step['arms'][1], 60)}) by {_written(step, key)}"
             for step in controls["steps"]
         ]
     )
+
+
+def _written(changes: Changes, key: ChangeKey) -> str:
+    """A change with its interval: of a share in points, of a mean in units of the metric."""
+    return points(_known_change(changes, key)) if key == "primary" else mean_change(changes["score"])
+
+
+def _known_change(changes: Changes, key: ChangeKey) -> Change:
+    """The change of a share, which is asked for only where the study has thresholds, or of a mean."""
+    change = changes[key]
+    if change is None:
+        raise ValueError("a study without thresholds has no outcomes")
+    return change
 
 
 def _family(controls: Decomposition, frames: StudyFrames) -> str:
@@ -187,15 +211,15 @@ def _listed_arms(controls: Decomposition) -> str:
     return listed([text(arm, 60) for arm in controls["arms"]])
 
 
-def _plainly(controls: Decomposition, correction: str) -> str:
+def _plainly(controls: Decomposition, goal: Goal, correction: str) -> str:
     """Which steps are significant, by the outcome or by the score, at the 5 % level after correction."""
-    sign = -1 if controls["outcome"] == "learned_nothing" else 1
+    signs = (-1 if controls["outcome"] == "learned_nothing" else 1, goal.oriented(1))
     ways: dict[str, list[str]] = {GAIN: [], LOSS: [], "a gain in one and a loss in the other": [], NEITHER: []}
     for step in controls["steps"]:
         gains = [
             factor * known(entry["difference"])
-            for entry, factor in ((step["primary"], sign), (step["score"], 1))
-            if is_significant(entry["p_adjusted"])
+            for entry, factor in zip((step["primary"], step["score"]), signs, strict=True)
+            if entry is not None and is_significant(entry["p_adjusted"])
         ]
         if not gains:
             way = NEITHER
@@ -208,7 +232,8 @@ def _plainly(controls: Decomposition, correction: str) -> str:
     absent = [word for way, word in ((GAIN, "better"), (LOSS, "worse")) if not ways[way]]
     if absent:
         clauses.append(f"no step makes it significantly {' or '.join(absent)}")
-    return f"By the outcome or by the mean, after {correction}: {'; '.join(clauses)}."
+    by = "By the outcome or by the mean" if controls["outcome"] else "By the mean"
+    return f"{by}, after {correction}: {'; '.join(clauses)}."
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:
@@ -216,58 +241,70 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     controls = analysis.results.get("controls")
     if not controls or not controls["pairs"]:
         return
-    outcome = CONFIGURATIONS[controls["outcome"]]
-    pictures = (
-        Picture(
-            "controls-outcome",
-            f"Share of {outcome}",
-            f"The change in the share of {outcome} by each step from {text(controls['arms'][0])} to "
-            f"{text(controls['arms'][-1])}: {_changes(controls, 'primary')}.",
-            partial(draw_differences, _rows(analysis, controls, "primary"), "change in percentage points", 100.0),
-        ),
-        Picture(
-            "controls-score",
-            f"Mean {analysis.metric_words}",
-            f"The change in the mean {analysis.metric_words} by each step: {_changes(controls, 'score')}.",
-            partial(
-                draw_differences,
-                _rows(analysis, controls, "score"),
-                f"change in mean {analysis.metric_words}",
-                decimals=3,
-            ),
-        ),
-    )
+    share = f"Share of {CONFIGURATIONS[controls['outcome']]}" if controls["outcome"] else None
+    mean = f"Mean {analysis.metric_words}"
+    corrected = analysis.frames.corrected_over(len(controls["every_two"]))
+    keys: tuple[ChangeKey, ...] = ("primary", "score") if share else ("score",)
     rows = [
         (
             f"{text(entry['arms'][1], 60)} minus {text(entry['arms'][0], 60)}",
             _step(controls, entry["arms"]),
-            points(entry["primary"]),
-            p_words(entry["primary"]["p_value"]),
-            p_words(entry["primary"]["p_adjusted"]),
-            mean_change(entry["score"]),
-            p_words(entry["score"]["p_value"]),
-            p_words(entry["score"]["p_adjusted"]),
+            *(cell for key in keys for cell in _cells(entry, key)),
         )
         for entry in controls["every_two"]
     ]
-    corrected = analysis.frames.corrected_over(len(rows))
-    mean = f"Mean {analysis.metric_words}"
-    columns = ("Arms", "Step", f"Share of {outcome}", "p", corrected, mean, "p", corrected)
-    share = controls["shares"][controls["arms"][0]]
+    columns = ("Arms", "Step", *(cell for name in (share, mean) if name for cell in (name, "p", corrected)))
+    separately = ", for the share and for the mean separately" if share else ""
     notes = (
-        f"Over the {units(share, share['of'])} in which all four arms count, so that the steps add up to the whole.",
+        f"Over the {_over(controls)} in which all four arms count, so that the steps add up to the whole.",
         ONE_TEST,
-        f"{capitalised(analysis.frames.correction)} is over {_family(controls, analysis.frames)}, for the share and "
-        f"for the mean separately; filled points are significant after it.{_other_family(controls, analysis.frames)}",
+        f"{capitalised(analysis.frames.correction)} is over {_family(controls, analysis.frames)}{separately}; filled "
+        f"points are significant after it.{_other_family(controls, analysis.frames)}",
     )
     yield Section(
         "controls",
         "The fair controls",
         _reading(controls),
-        pictures,
+        tuple(_pictures(analysis, controls, share)),
         Numbers(columns, tuple(rows)),
         notes,
     )
+
+
+def _pictures(analysis: Analysis, controls: Decomposition, share: str | None) -> Iterator[Picture]:
+    first, last = (text(arm, 60) for arm in (controls["arms"][0], controls["arms"][-1]))
+    if share is not None:
+        yield Picture(
+            "controls-outcome",
+            share,
+            f"The change in the {share[0].lower()}{share[1:]} by each step from {first} to {last}: "
+            f"{_changes(controls, 'primary')}.",
+            partial(draw_differences, _rows(analysis, controls, "primary"), "change in percentage points", 100.0),
+        )
+    yield Picture(
+        "controls-score",
+        f"Mean {analysis.metric_words}",
+        f"The change in the mean {analysis.metric_words} by each step: {_changes(controls, 'score')}.",
+        partial(
+            draw_differences,
+            _rows(analysis, controls, "score"),
+            f"change in mean {analysis.metric_words}",
+            decimals=3,
+        ),
+    )
+
+
+def _cells(changes: Changes, key: ChangeKey) -> tuple[str, str, str]:
+    change = _known_change(changes, key)
+    return _written(changes, key), p_words(change["p_value"]), p_words(change["p_adjusted"])
+
+
+def _over(controls: Decomposition) -> str:
+    """The pairs that the steps are over."""
+    if controls["outcome"] is None:
+        return plural(controls["pairs"], "pair")
+    share = controls["shares"][controls["arms"][0]]
+    return units(share, share["of"])
 
 
 def _reading(controls: Decomposition) -> str:
@@ -288,16 +325,18 @@ def _other_family(controls: Decomposition, frames: StudyFrames) -> str:
 def _rows(analysis: Analysis, controls: Decomposition, key: ChangeKey) -> list[Row]:
     rows = [
         Row(
-            SHORT[step["step"]], step[key], analysis.arms.colour(step["arms"][1]), analysis.arms.marker(step["arms"][1])
+            SHORT[step["step"]],
+            _known_change(step, key),
+            analysis.arms.colour(step["arms"][1]),
+            analysis.arms.marker(step["arms"][1]),
         )
         for step in controls["steps"]
     ]
-    return [*rows, Row("all three", controls["whole"][key], INK, "s")]
+    return [*rows, Row("all three", _known_change(controls["whole"], key), INK, "s")]
 
 
 def _changes(controls: Decomposition, key: ChangeKey) -> str:
-    write = points if key == "primary" else mean_change
-    return "; ".join(f"{step['step']} {write(step[key])}" for step in controls["steps"])
+    return "; ".join(f"{step['step']} {_written(step, key)}" for step in controls["steps"])
 
 
 def _step(controls: Decomposition, arms: list[str]) -> str:

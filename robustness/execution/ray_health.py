@@ -18,7 +18,9 @@ from robustness.execution.resources import fits, missing
 PROBE_SECONDS = 2.0
 """Seconds between two questions to the cluster's head."""
 SILENCE_SECONDS = 15.0
-"""Seconds without an answer after which the head counts as lost."""
+"""Seconds without an answer after which the head of a cluster counts as lost."""
+OWN_SILENCE_SECONDS = 300.0
+"""The same for a head that this process started: as long as its processes live, the machine is merely busy."""
 HOMELESS_SECONDS = 20.0
 """Seconds for which waiting trials may fit on no node, for example while one restarts."""
 _ESSENTIAL = ("gcs_server", "raylet")
@@ -44,15 +46,15 @@ class Health:
     def lost(self) -> str | None:
         """Return what has been lost, or None."""
         node: Any = ray._private.worker._global_node
-        for kind in _ESSENTIAL if node is not None else ():
-            if any(started.process.poll() is not None for started in node.all_processes.get(kind, ())):
+        own = node.all_processes if node is not None else {}
+        for kind in _ESSENTIAL:
+            if any(started.process.poll() is not None for started in own.get(kind, ())):
                 return f"Ray's process {kind} has ended"
         if self._own_node_died:
             return "the Ray node on this machine has died"
         silence = time.monotonic() - self._answered
-        return (
-            f"the head of the Ray cluster has not answered for {silence:.0f} s" if silence > SILENCE_SECONDS else None
-        )
+        allowed = OWN_SILENCE_SECONDS if own.get("gcs_server") else SILENCE_SECONDS
+        return f"the head of the Ray cluster has not answered for {silence:.0f} s" if silence > allowed else None
 
     def check(self, waiting: Sequence[Share]) -> None:
         """Raise `ExecutionLost` if Ray is gone, or if trials have been waiting for resources that no node has."""

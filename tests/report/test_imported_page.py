@@ -63,7 +63,7 @@ def test_the_heading_of_a_part_names_its_sections(runs: Analysis) -> None:
 
 def test_both_corrections_say_what_they_are_over(runs: Analysis) -> None:
     (section,) = controls.sections(runs)
-    family = "Holm's correction is over the six pairs of mfvi, mfvi_noise_matched, mfvi_scaled and radial, "
+    family = "Holm's correction is over the six pairs of mfvi, mfvi_noise_matched, mfvi_scaled and radial; "
     assert section.notes[-1].startswith(family)
     assert section.notes[-1].endswith(
         "The verdict's correction is over 10 comparisons, so its p-values differ from these."

@@ -37,6 +37,11 @@ def _made(trial: Trial, epochs: int) -> Made:
     return Made(scores=[score + 0.001 * (trial.configuration % 4) * (trial.arm == "mfvi_scaled")] * epochs)
 
 
+def _losses(trial: Trial, epochs: int) -> Made:
+    """The same with a loss in place of the score."""
+    return Made(scores=[1 - score for score in _made(trial, epochs).scores], measures=False)
+
+
 @pytest.fixture
 def frames(tmp_path: Path) -> StudyFrames:
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
@@ -55,6 +60,41 @@ def test_the_steps_add_up_to_the_whole_in_the_outcome_and_in_the_score(frames: S
         for key in CHANGES:
             low, high = ends(entry[key])
             assert low <= present(entry[key]["difference"]) <= high
+
+
+def test_without_thresholds_the_steps_are_of_the_mean_alone(tmp_path: Path) -> None:
+    none = {"learned_nothing": None, "good": None, "primary": None}
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        runs = load_frames(fill(store, made_study(arms=ARMS, configurations=24, outcomes=none), _made))
+    found = controls.results(JudgedStudy.of(runs))
+    assert found is not None
+    assert (found["outcome"], found["shares"], found["pairs"]) == (None, {}, 24)
+    assert {step["primary"] for step in [*found["steps"], found["whole"]]} == {None}
+    assert not any("share of" in sentence or "learned nothing" in sentence for sentence in found["sentences"])
+    assert any(sentence.startswith("By the mean, after Holm's correction") for sentence in found["sentences"])
+    (section,) = controls.sections(analyse(runs))
+    assert [picture.name for picture in section.pictures] == ["controls-score"]
+    assert section.numbers is not None
+    assert section.numbers.columns[2:] == ("Mean validation AUC", "p", "By Holm, over 6")
+    assert {len(row) for row in section.numbers.rows} == {5}
+
+
+def test_a_smaller_score_is_a_gain_where_the_metric_is_minimised(tmp_path: Path) -> None:
+    outcomes = {
+        "metric": "validation_nll",
+        "goal": "minimize",
+        "learned_nothing": {"above": 0.7},
+        "good": {"at_most": 0.2},
+    }
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        study = made_study(arms=ARMS, configurations=24, outcomes=outcomes)
+        losses = load_frames(fill(store, study, _losses))
+    found = controls.results(JudgedStudy.of(losses))
+    assert found is not None
+    assert present(found["steps"][0]["score"]["difference"]) < 0
+    (plainly,) = (sentence for sentence in found["sentences"] if sentence.startswith("By the outcome or by the mean"))
+    assert "a significant gain from the smaller initial noise" in plainly
+    assert "no step makes it significantly worse" in plainly
 
 
 def test_p_values_are_holms_over_all_six_pairs(frames: StudyFrames) -> None:
