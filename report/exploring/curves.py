@@ -37,7 +37,9 @@ def thinned(epochs: pd.Series, values: NDArray[np.float64], owners: NDArray[np.i
     known = np.isfinite(values)
     if not known.any() or not trials:
         return ThinnedCurves(np.zeros((trials, 0), dtype=np.uint8), [], 0.0, 1.0)
-    numbers, sample, owner = epochs.to_numpy(dtype=float)[known], values[known], owners[known]
+    numbers, sample, owner = epochs.to_numpy(dtype=float), values, owners
+    if not known.all():
+        numbers, sample, owner = numbers[known], sample[known], owner[known]
     different = np.unique(numbers)
     bins = int(np.clip(MOST_BYTES // trials, FEWEST_BINS, MOST_BINS))
     if len(different) <= bins:

@@ -43,18 +43,18 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     measured = judged.dropna(subset=["last_epoch"])
     if measured.empty:
         return
-    curves = analysis.frames.trained(analysis.metric)
-    curves = curves.loc[np.isfinite(curves[analysis.metric])]
+    sample = pd.concat([_sample(measured.loc[measured["arm"] == arm]) for arm in analysis.arms.names])
+    drawn = analysis.frames.trained(analysis.metric).merge(sample, on=KEY)
+    drawn = drawn.loc[np.isfinite(drawn[analysis.metric])]
     last = float(measured["last_epoch"].max())
     pictures, rows, thinned, thresholds = [], [], False, analysis.frames.has_thresholds
     for place, arm in enumerate(analysis.arms.names):
         own = measured.loc[measured["arm"] == arm]
         if own.empty:
             continue
-        drawn = curves.merge(_sample(own), on=KEY)
         lines = [
             (str(group["outcome"].iloc[0]), group[["epoch", analysis.metric]].to_numpy())
-            for _, group in drawn.groupby(["configuration", "replicate"], sort=True)
+            for _, group in drawn.loc[drawn["arm"] == arm].groupby(["configuration", "replicate"], sort=True)
         ]
         thinned |= len(lines) < len(own)
         counts = judged.loc[judged["arm"] == arm, "outcome"].value_counts()

@@ -184,7 +184,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     pictures, rows = [], []
     for measure, words, epochs in _available(analysis):
         bands = _bands(epochs, measure)
-        lines = _lines(epochs, measure, chosen)
+        lines = _lines(analysis, measure, chosen)
         marks = {
             arm: epoch
             for arm, measures in turned.items()
@@ -271,8 +271,8 @@ def _available(analysis: Analysis) -> Iterator[tuple[str, str, pd.DataFrame]]:
             yield name, words, epochs
 
 
-def _measured(analysis: Analysis, measure: str) -> pd.DataFrame:
-    """The epochs at which a measure is finite, of all pairs, or of all trials where there is none."""
+def _measured(analysis: Analysis, measure: str, pair: tuple[int, int] | None = None) -> pd.DataFrame:
+    """`arm`, `epoch` and a measure where it is finite: of one pair, of all pairs, or of all trials without any."""
     epochs = analysis.epochs
     if measure == "kl" and {"cross_entropy", "entropy"} <= set(epochs.columns):
         values = epochs["cross_entropy"] - epochs["entropy"]
@@ -281,9 +281,11 @@ def _measured(analysis: Analysis, measure: str) -> pd.DataFrame:
     else:
         return epochs.iloc[:0]
     kept = analysis.frames.is_trained & np.isfinite(values.to_numpy(dtype=float))
-    if not analysis.pairs.empty:
+    if pair is not None:
+        kept &= ((epochs["configuration"] == pair[0]) & (epochs["replicate"] == pair[1])).to_numpy()
+    elif not analysis.pairs.empty:
         kept &= _in_pairs(epochs, analysis.pairs)
-    measured: pd.DataFrame = epochs.loc[kept, [*KEY, "epoch"]].assign(**{measure: values[kept]})
+    measured: pd.DataFrame = epochs.loc[kept, ["arm", "epoch"]].assign(**{measure: values[kept]})
     return measured
 
 
@@ -294,10 +296,10 @@ def _bands(epochs: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
     return {arm: own.groupby("epoch")[measure].quantile(points).unstack() for arm, own in arms}  # noqa: PD010
 
 
-def _lines(epochs: pd.DataFrame, measure: str, chosen: tuple[int, int] | None) -> dict[str, NDArray[np.float64]]:
+def _lines(analysis: Analysis, measure: str, chosen: tuple[int, int] | None) -> dict[str, NDArray[np.float64]]:
     if chosen is None:
         return {}
-    own = epochs.loc[(epochs["configuration"] == chosen[0]) & (epochs["replicate"] == chosen[1])]
+    own = _measured(analysis, measure, chosen)
     return {str(arm): group[["epoch", measure]].to_numpy() for arm, group in own.groupby("arm")}
 
 
