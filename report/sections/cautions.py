@@ -319,8 +319,8 @@ def _why_without(analysis: Analysis, trials: pd.DataFrame, metric: str) -> str:
 
 def _infinite(analysis: Analysis, trials: pd.DataFrame) -> bool:
     """Whether any of the trials reported an infinite metric."""
-    epochs = analysis.frames.trained_epochs
     metric = analysis.frames.metric_column
+    epochs = analysis.frames.trained(metric)
     reported = epochs.loc[np.isinf(epochs[metric]), KEY] if metric in epochs else epochs.loc[[], KEY]
     return not reported.merge(trials[KEY], on=KEY).empty
 

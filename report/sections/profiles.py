@@ -21,6 +21,7 @@ from report.judged_study import JudgedStudy
 from report.sections.thresholds import dashed_lines
 from report.watched import NO_BANDS
 from report.words import bracketed, capitalised, exact_percent, number, text
+from robustness.statistics.clusters import configuration_means
 from robustness.statistics.means import mean_test
 from robustness.statistics.profiles import above, area, profile_band
 from robustness.statistics.proportions import Interval
@@ -76,9 +77,8 @@ def results(study: JudgedStudy) -> ProfileResults:
     grid = np.linspace(*study.score_range, GRID)
     arms: dict[str, Profile] = {}
     for arm in study.frames.arms:
-        groups = study.paired_scores(arm)
-        if groups:
-            band = profile_band(np.stack([better(study, group, grid).mean(axis=0) for group in groups]))
+        if study.paired_scores[arm]:
+            band = profile_band(shares_better(study, arm, grid))
             low, high = band.low.tolist(), band.high.tolist()
             arms[arm] = {"fraction": band.middle.tolist(), "low": low, "high": high, **_area(areas(study, arm))}
     differences: list[ProfileDifference] = []
@@ -107,7 +107,18 @@ def results(study: JudgedStudy) -> ProfileResults:
 
 def areas(study: JudgedStudy, arm: str) -> NDArray[np.float64]:
     """The area under the profile of each configuration of an arm, over complete pairs."""
-    return np.array([_area_of(study, group).mean() for group in study.paired_scores(arm)])
+    groups = study.paired_scores[arm]
+    owners = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    return configuration_means(_area_of(study, np.concatenate([np.empty(0), *groups])), owners)
+
+
+def shares_better(study: JudgedStudy, arm: str, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of the replicates of each configuration of an arm better than thresholds [g]: [configurations, g]."""
+    groups = study.paired_scores[arm]
+    sizes = np.array([len(group) for group in groups])
+    above = better(study, np.concatenate(groups), grid)
+    shares: NDArray[np.float64] = np.add.reduceat(above, np.cumsum(sizes) - sizes, axis=0) / sizes[:, None]
+    return shares
 
 
 def better(study: JudgedStudy, scores: ArrayLike, grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -202,8 +213,7 @@ def _listed(analysis: Analysis, low: float, high: float) -> NDArray[np.float64]:
 
 def _fractions(study: JudgedStudy, arm: str, thresholds: NDArray[np.float64]) -> list[float]:
     """The fraction of an arm's configurations better than each threshold."""
-    means = [better(study, group, thresholds).mean(axis=0) for group in study.paired_scores(arm)]
-    fractions: list[float] = np.mean(means, axis=0).tolist()
+    fractions: list[float] = shares_better(study, arm, thresholds).mean(axis=0).tolist()
     return fractions
 
 
