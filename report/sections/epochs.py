@@ -23,7 +23,7 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class _Compared:
+class Compared:
     """A comparison at one epoch, the second arm minus the first, and the arm that it favours."""
 
     change: Change
@@ -33,7 +33,9 @@ class _Compared:
 def sections(analysis: Analysis) -> Iterator[Section]:
     """Each comparison at either epoch; none where both are one and the same, and of a single arm."""
     own, other = analysis.epoch, next(each for each in SUMMARIES if each != analysis.epoch)
-    compared = {arms: (at[own], at[other]) for arms, at in _by_arms(analysis).items() if own in at and other in at}
+    compared = {
+        arms: (at[own], at[other]) for arms, at in compared_by_epoch(analysis).items() if own in at and other in at
+    }
     if not compared:
         return
     rows = []
@@ -67,24 +69,24 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _by_arms(analysis: Analysis) -> dict[tuple[str, ...], dict[str, _Compared]]:
+def compared_by_epoch(analysis: Analysis) -> dict[tuple[str, ...], dict[str, Compared]]:
     """The comparisons that the verdict is about, by arms and epoch, as far as there is a result."""
     frames = analysis.frames
-    found: dict[tuple[str, ...], dict[str, _Compared]] = {}
+    found: dict[tuple[str, ...], dict[str, Compared]] = {}
     if frames.has_thresholds:
         for entry in analysis.results["paired"]:
             if entry["outcome"] == analysis.primary and entry["p_value"] is not None:
-                compared = _Compared(second_minus_first(entry, entry["difference"]), decided(entry))
+                compared = Compared(second_minus_first(entry, entry["difference"]), decided(entry))
                 found.setdefault(tuple(entry["arms"]), {})[entry["epoch"]] = compared
     else:
         for score in analysis.results["scores"]:
             if score["p_value"] is not None:
-                compared = _Compared(second_minus_first(score, score["mean_difference"]), better_arm(score, frames))
+                compared = Compared(second_minus_first(score, score["mean_difference"]), better_arm(score, frames))
                 found.setdefault(tuple(score["arms"]), {})[score["epoch"]] = compared
     return found
 
 
-def _reading(analysis: Analysis, compared: dict[tuple[str, ...], tuple[_Compared, _Compared]]) -> str:
+def _reading(analysis: Analysis, compared: dict[tuple[str, ...], tuple[Compared, Compared]]) -> str:
     """Whether the verdict at the other epoch would be another."""
     own, other = analysis.epoch, next(each for each in SUMMARIES if each != analysis.epoch)
     changed = [arms for arms, (at_own, at_other) in compared.items() if at_own.better != at_other.better]

@@ -128,7 +128,7 @@ def test_an_arm_that_is_never_behind_is_furthest_ahead_somewhere(tmp_path: Path)
     found = analysis.results["location"]
     assert found is not None
     assert found["crossing"] == 0
-    assert location_sentence(analysis).startswith("fast is furthest ahead of slow at rate 0.1 to 1, by 0.4")
+    assert location_sentence(analysis).startswith("fast is furthest ahead of slow at rate 0.12 to 1, by 0.4")
 
 
 def test_nothing_is_said_where_no_difference_depends_on_a_hyperparameter(tmp_path: Path) -> None:
