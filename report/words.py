@@ -44,6 +44,18 @@ def metric_words(metric: str) -> str:
     return find_metric(metric).label
 
 
+def the_metric(metric: str) -> str:
+    """`validation AUC`; `the metric` where that is all that an import calls it."""
+    words = metric_words(metric)
+    return "the metric" if words.lower() == "metric" else words
+
+
+def in_metric(metric: str) -> str:
+    """` in validation AUC`, behind a difference; nothing where the metric has no name."""
+    words = metric_words(metric)
+    return "" if words.lower() == "metric" else f" in {words}"
+
+
 def number(value: object) -> str:
     """The value of a hyperparameter in a few characters: `0.001`, `1e-4`; the page's script writes it the same."""
     if isinstance(value, bool) or not isinstance(value, int | float):
