@@ -7,6 +7,7 @@ configurations, and no count of trials stands beside it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,7 @@ ONE_TEST = (
     "Each 95 % interval and p-value belong to one test of that difference alone: the interval leaves out 0 exactly "
     "when p is below 0.05."
 )
+_NEGATIVE = re.compile(r"(?<![\w.−-])-(?=\.?\d)")
 OUTCOME_WORDS = {"learned_nothing": "learned nothing", "between": "between", "good": "good"}
 
 
@@ -112,6 +114,14 @@ def listed(parts: Sequence[str], word: str = "and") -> str:
 def minus(number: str) -> str:
     """The number with a minus sign in place of a hyphen."""
     return number.replace("-", "−")
+
+
+def typeset(words: str) -> str:
+    """Text as pages and figures print it: a minus sign before a negative number, and no break before `%`.
+
+    Terminals, JSON, LaTeX and CSV keep the characters that one can type, and exponents are as in code: `1e-5`.
+    """
+    return _NEGATIVE.sub("−", words).replace(" %", "\u00a0%")
 
 
 def rounded(value: float, decimals: int = 0) -> str:

@@ -6,6 +6,7 @@ scores by units of the metric; over several tasks scores are in standard deviati
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -49,6 +50,11 @@ class Unit:
 
     def _signed(self, value: float, decimals: int) -> str:
         return signed(self.factor * value, decimals)
+
+    def bound(self, value: float) -> str:
+        """`±0.004`, rounded away from 0."""
+        size = 10.0**self.decimals
+        return f"±{math.ceil(abs(self.factor * value) * size - 1e-9) / size:.{self.decimals}f}"
 
     def plainly(self, value: float) -> str:
         """The value to the unit's own decimals."""
@@ -119,7 +125,9 @@ class Comparisons:
     unit: Unit
     """That of the axis."""
     margin: float | None
-    """Within which arms count as equivalent, on the axis."""
+    """Within which arms count as equivalent, on the axis; None without one, or where it is not in the axis's unit."""
+    margin_set: bool
+    """Whether the study set a margin at all."""
     better: str
     """What the better arm is: `less sensitive`, `better`."""
     more_is_better: bool
@@ -135,7 +143,7 @@ class Comparisons:
     @property
     def axis(self) -> str:
         """The label of the axis."""
-        words = {POINTS: ", percentage points", DEVIATIONS: ", standard deviations of its task"}
+        words = {POINTS: ", percentage points", DEVIATIONS: ", standard deviations (SD) of a task's scores"}
         return f"Difference in the {self.quantity}{words.get(self.unit, '')}"
 
     @property
@@ -176,6 +184,7 @@ def _by_fractions(analysis: Analysis) -> Comparisons:
         quantity=f"share of {'good configurations' if good else 'configurations that learned nothing'}",
         unit=POINTS,
         margin=margins_in(analysis.frames.document)[0],
+        margin_set=margins_in(analysis.frames.document)[0] is not None,
         better=LESS_SENSITIVE,
         more_is_better=good,
         correction=_correction(analysis),
@@ -206,6 +215,7 @@ def _by_scores(analysis: Analysis) -> Comparisons:
         quantity=f"mean {analysis.metric_words}",
         unit=unit,
         margin=None if spread else margins_in(frames.document)[1],
+        margin_set=margins_in(frames.document)[1] is not None,
         better="better",
         more_is_better=not analysis.goal.minimizes,
         correction=_correction(analysis),
@@ -237,6 +247,7 @@ def _of_final_models(finals: FinalsResults) -> Comparisons:
         quantity="test AUC of the final models",
         unit=unit,
         margin=None,
+        margin_set=False,
         better="better",
         more_is_better=True,
         correction=f"Holm's correction{planned}" if len(lines) > 1 else None,

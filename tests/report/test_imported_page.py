@@ -9,12 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 from support.importing import imported
+from support.results import present
 
 from report.analysis import Analysis, analyse
 from report.document import Section
 from report.exploring.curves import ends_only
 from report.exploring.section import explore_section
 from report.first_screen.glossary import glossary
+from report.first_screen.lines import comparisons_of
 from report.first_screen.screen import first_screen
 from report.frames import load_frames
 from report.page import draw_parts
@@ -147,7 +149,13 @@ def test_undecided_comparisons_without_a_margin_say_so(runs: Analysis) -> None:
     screen = first_screen(runs)
     assert "6 comparisons are undecided" in screen.sentence
     assert screen.comparisons is not None
-    assert "No margin of equivalence was set." in screen.comparisons.note
+    open_ = [line for line in present(comparisons_of(runs)).lines if line.verdict == "undecided"]
+    widest = max(abs(present(end)) for line in open_ for end in (line.low, line.high))
+    said = (
+        "No margin of equivalence was set, so no pair can be called equivalent; all 6 undecided intervals lie within ±"
+    )
+    bound = float(screen.comparisons.note.partition(said)[2].split(". ")[0])
+    assert widest <= bound < widest + 0.001
 
 
 def test_the_initial_noise_is_explained(runs: Analysis) -> None:

@@ -15,6 +15,7 @@ from report.comparison import score_comparisons
 from report.drawing.axes import legend_above
 from report.drawing.rank_line import draw_ranks
 from report.drawing.style import Arms, drawing, panel
+from report.first_screen.screen import first_screen
 from report.page import breakable, draw_parts
 from report.sections import curves, interactions, pairs
 from report.sections.configurations import configuration_table, score_beside
@@ -176,3 +177,12 @@ def test_bars_of_ranks_lie_in_rows_of_their_own_within_the_axes() -> None:
     assert all(low <= x <= high for line in axes.lines for x in np.asarray(line.get_xdata(), dtype=float))
     assert all(label.get_window_extent(renderer).x0 >= 0 for label in axes.get_yticklabels())
     assert not list(axes.texts)
+
+
+def test_the_first_screen_says_what_its_unit_is_and_which_numbers_have_another(several: Analysis) -> None:
+    screen = first_screen(several)
+    assert screen.comparisons is not None
+    assert "1 SD is how far the scores on a task typically lie from their mean." in screen.comparisons.note
+    assert "No margin of equivalence was set, so no pair can be called equivalent" in screen.comparisons.note
+    assert " in the metric" not in screen.location
+    assert " in value itself, not in standard deviations (95 % interval " in screen.location

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from report.frames import is_missing
-from report.words import number
+from report.words import number, typeset
 
 RANGE = re.compile(r"(\S+) to (\S+)")
 """The label of a quarter of a range."""
@@ -48,12 +48,14 @@ def levels(values: pd.Series[Any]) -> Levels:
 def level_words(value: object) -> str:
     """A level in a sentence: `−2`, `1e-5 to 4e-4`."""
     found = RANGE.fullmatch(value) if isinstance(value, str) else None
-    return f"{_two_digits(found[1])} to {_two_digits(found[2])}" if found else number(value)
+    if found:
+        return f"{two_digits(found[1])} to {two_digits(found[2])}"
+    return number(value) if isinstance(value, str) else typeset(number(value))
 
 
-def _two_digits(end: str) -> str:
+def two_digits(end: str) -> str:
     """An end of a quarter of a range in two digits."""
-    return f"{float(end):.2g}".replace("e-0", "e-")
+    return typeset(number(float(f"{float(end):.2g}")))
 
 
 def _brief(value: float) -> str:

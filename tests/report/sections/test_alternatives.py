@@ -84,8 +84,8 @@ def test_each_row_has_what_its_own_section_says(by_outcome: Analysis) -> None:
     levels = results["interactions"][0]["hyperparameters"]["initial_rho"]["levels"]
     assert [level["value"] for level in levels if level["difference"] == 1.0] == [-2, 0]
     space = rows["The search space reduced to one value of initial_rho"]
-    assert re.fullmatch(r"at -2: -100 \[.*\]; at -[46]: 0 \[.*\]", space[0])
-    assert space[1] == "not everywhere: not shown at -6 or -4"
+    assert re.fullmatch(r"at −2: -100 \[.*\]; at −[46]: 0 \[.*\]", space[0])
+    assert space[1] == "not everywhere: not shown at −6 or −4"
 
 
 def test_the_sentence_separates_what_changes_a_verdict(by_outcome: Analysis) -> None:
