@@ -331,15 +331,27 @@ def is_significant(p_value: float | None) -> bool:
     return p_value is not None and p_value < SIGNIFICANT
 
 
-def p_words(value: float | None) -> str:
-    """`p = 0.031`, or in powers of ten below a thousandth; `no test` where none was possible."""
-    return "no test" if value is None else f"p = {p_number(value)}"
+def at_floor(p_value: float | None, permutations: int | None) -> bool:
+    """Whether no permutation was as extreme, so that the p-value is only known to be at most this."""
+    return p_value is not None and permutations is not None and p_value * (permutations + 1) < 1.5
 
 
-def p_number(value: float | None) -> str:
-    """A p-value as `0.031`, or in powers of ten below a thousandth; more digits where two would round it to 0.05."""
+def p_words(value: float | None, at_most: bool = False) -> str:
+    """`p = 0.031`, or in powers of ten below a thousandth; `p ≤ 0.003`; `no test` where none was possible."""
+    return "no test" if value is None else f"p {'≤' if at_most else '='} {p_number(value)}"
+
+
+def p_number(value: float | None, at_most: bool = False) -> str:
+    """A p-value as `0.031`, or in powers of ten below a thousandth; more digits where two would round it to 0.05.
+
+    `at_most` puts `≤` before it.
+    """
     if value is None:
         return DASH
+    return f"≤ {_p_digits(value)}" if at_most else _p_digits(value)
+
+
+def _p_digits(value: float) -> str:
     if 0.0495 <= value < SIGNIFICANT or SIGNIFICANT < value < 0.0505:
         return next(f"{value:.{digits}f}" for digits in (4, 6, 17) if float(f"{value:.{digits}f}") != SIGNIFICANT)
     if value >= 0.001:

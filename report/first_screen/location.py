@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from report.sections import interactions
+from report.sections.interactions.entries import InteractionsResult
 from report.sections.location import Ahead, Concentrated, Location
 from report.sections.sensitivity.levels import RANGE, level_words, two_digits
-from report.words import enough_decimals, listed, p_words, rounded, score_decimals, text
+from report.words import at_floor, enough_decimals, listed, p_words, rounded, score_decimals, text
 from robustness.errors import plural
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _concentrated(analysis: Analysis, found: Location, arm: Concentrated) -> str
     return (
         f"With {_name(found['hyperparameter'])} {at}, {_name(arm['arm'])} {did} in {arm['count']} of "
         f"{plural(arm['of'], noun)}; with other values, in {arm['elsewhere_count']} of {arm['elsewhere_of']} "
-        f"({_interaction(found)})."
+        f"({_interaction(analysis, found)})."
     )
 
 
@@ -66,7 +67,7 @@ def _crossing(analysis: Analysis, found: Location) -> str:
         f"{opening} {'with' if found['crossing'] > 1 else 'on'} {name}: at {level_words(first['value'])} "
         f"{_name(first['arm'])} is ahead, by {_by(analysis, found, first)}; at {level_words(second['value'])} "
         f"{_name(second['arm'])} is, by {_by(analysis, found, second, opens=False)}{f'; {gap}' if gap else ''} "
-        f"({_interaction(found)})."
+        f"({_interaction(analysis, found)})."
     )
 
 
@@ -84,7 +85,7 @@ def _one_sided(analysis: Analysis, found: Location) -> str:
         )
     gap = _not_shown(analysis, found)
     rest = f"; {gap}" if gap else ""
-    return f"{_who(analysis, found)} {at}, by {_sizes(analysis, found)}{rest} ({_interaction(found)})."
+    return f"{_who(analysis, found)} {at}, by {_sizes(analysis, found)}{rest} ({_interaction(analysis, found)})."
 
 
 def _who(analysis: Analysis, found: Location) -> str:
@@ -116,13 +117,14 @@ def _not_shown(analysis: Analysis, found: Location) -> str:
     return f"at {values_in_words(found['not_shown'], _every_value(analysis, found), 'and')} no difference is shown"
 
 
-def _interaction(found: Location) -> str:
-    """`test of the interaction: p = 0.003, corrected over 6 hyperparameters`."""
+def _interaction(analysis: Analysis, found: Location) -> str:
+    """`test of the interaction: p ≤ 0.003, corrected over 6 hyperparameters`."""
     over = f", corrected over {found['tested']} hyperparameters" if found["tested"] > 1 else ""
-    p_value = p_words(found["p_adjusted"])
-    if len(found["comparisons"]) > 1:
-        return f"tests of the interaction: {p_value.replace('=', '≤')}{over}"
-    return f"test of the interaction: {p_value}{over}"
+    entry = _entry(analysis, found)
+    several = len(found["comparisons"]) > 1
+    floor = at_floor(entry["hyperparameters"][found["hyperparameter"]]["p_value"], entry["permutations"])
+    p_value = p_words(found["p_adjusted"], at_most=several or floor)
+    return f"test{'s' if several else ''} of the interaction: {p_value}{over}"
 
 
 def _by(analysis: Analysis, found: Location, ahead: Ahead, opens: bool = True) -> str:
@@ -170,8 +172,12 @@ def values_in_words(values: Sequence[object], every: Sequence[object], word: str
 
 def _every_value(analysis: Analysis, found: Location) -> list[object]:
     """All values of the hyperparameter, in order."""
-    entry = next(each for each in analysis.results["interactions"] if each["arms"] == found["comparisons"][0])
-    return [level["value"] for level in entry["hyperparameters"][found["hyperparameter"]]["levels"]]
+    levels = _entry(analysis, found)["hyperparameters"][found["hyperparameter"]]["levels"]
+    return [level["value"] for level in levels]
+
+
+def _entry(analysis: Analysis, found: Location) -> InteractionsResult:
+    return next(each for each in analysis.results["interactions"] if each["arms"] == found["comparisons"][0])
 
 
 def _name(name: str) -> str:

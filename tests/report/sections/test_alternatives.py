@@ -12,6 +12,7 @@ from support.results import present
 from support.stores import Made, fill, made_study, untrained_note
 
 from report.analysis import Analysis, analyse
+from report.comparison import second_minus_first
 from report.document import Link
 from report.page import render
 from report.sections import alternatives, make_sections
@@ -140,12 +141,9 @@ def test_each_task_by_itself_and_runs_without_a_partner_have_a_row(tmp_path: Pat
     analysis = from_dataframe(pd.DataFrame(rows), study="runs", store=url, hyperparameters=["rate"], **named).analysis  # type: ignore[arg-type]
     found = rows_of(analysis)
     two, one = (
-        bracketed_change(
-            {**e, "difference": -present(e["mean_difference"]), "low": -present(e["high"]), "high": -present(e["low"])},
-            in_points=False,
-        )
+        bracketed_change(second_minus_first(entry, entry["mean_difference"]), in_points=False)
         for task in reversed(present(analysis.results["tasks"])["on"])
-        for e in task["scores"]
+        for entry in task["scores"]
     )
     assert found["Each task by itself"][0] == f"on two: {two}; on one: {one} (in value)"
     assert found["Each task by itself"][1] == "no: 1 of 2 are different on a task"

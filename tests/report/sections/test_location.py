@@ -15,6 +15,8 @@ from support.stores import Made, Maker, fill, made_study
 from report.analysis import Analysis, analyse
 from report.first_screen.location import location_section, location_sentence, values_in_words
 from report.page import notebook_html, render
+from report.sections import make_sections
+from report.words import at_floor, p_words
 from robustness.api.importing import from_dataframe
 from robustness.store import open_store
 from robustness.trial import Trial
@@ -206,3 +208,19 @@ def test_neighbours_are_named_by_their_ends_and_others_one_by_one() -> None:
     quarters = ["1e-05 to 0.000573", "0.000573 to 0.0325", "0.0325 to 1.82"]
     assert values_in_words(quarters[:2], quarters) == "1e-5 to 0.033"
     assert values_in_words(["sgd", "adam"], ["sgd", "adam", "rmsprop"]) == "sgd or adam"
+
+
+def test_a_p_value_that_no_permutation_reached_is_at_most_that(tmp_path: Path) -> None:
+    analysis = imported(tmp_path, lambda arm, rate: 0.5 if (arm == "slow") == (rate < 0.01) else 0.2)
+    (entry,) = analysis.results["interactions"]
+    drawn = entry["permutations"]
+    assert drawn is not None
+    assert entry["hyperparameters"]["rate"]["p_value"] == pytest.approx(1 / (drawn + 1))
+    assert location_sentence(analysis).endswith("(test of the interaction: p ≤ 5.0e-4).")
+    by_name = {section.name: section for section in make_sections(analysis)}
+    for name in ("interactions-0", "importance"):
+        section = by_name[name]
+        assert section.numbers is not None
+        assert all("≤ 5.0e-4" in row[-1] for row in section.numbers.rows)
+        assert any(f"by {drawn:,} permutations among configurations" in note for note in section.notes)
+    assert p_words(0.03, at_most=at_floor(0.03, drawn)) == "p = 0.03"
