@@ -20,6 +20,8 @@ SIGNIFICANT = 0.05
 """The level at which a difference is significant."""
 MANY = 1e6
 """From here on, numbers are written with a power of ten."""
+TASK_UNIT = "standard deviations of its task"
+"""The unit of scores over several tasks (`report.comparison.task_units`)."""
 DASH = "–"
 """The cell of a table that has nothing to show."""
 ONE_TEST = (

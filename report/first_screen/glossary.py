@@ -99,7 +99,7 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
         yield (
             "standard deviation of a task",
             (
-                "how far the scores on that task, of all arms and configurations, lie apart; in this unit differences "
-                "can be averaged over tasks"
+                "how far the scores on that task, of each configuration of each arm once, lie apart; in this unit "
+                "differences can be averaged over tasks"
             ),
         )

@@ -11,15 +11,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from report.comparison import favoured, second_minus_first
-from report.frames import TASK_BLOCK
+from report.comparison import favoured, second_minus_first, task_units
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import JudgedOutcome
 from report.sections.equivalence import margins_in
 from report.sections.score_verdict import better_arm
 from report.sections.tasks import OnTask
 from report.sections.verdict import decided
-from report.words import beside_zero, enough_decimals, has_interval, minus, p_words, score_decimals, signed, text
+from report.words import (
+    TASK_UNIT,
+    beside_zero,
+    enough_decimals,
+    has_interval,
+    minus,
+    p_words,
+    score_decimals,
+    signed,
+    text,
+)
 from robustness.statistics.equivalence import Verdict
 from robustness.statistics.means import METHOD
 
@@ -143,7 +152,7 @@ class Comparisons:
     @property
     def axis(self) -> str:
         """The label of the axis."""
-        words = {POINTS: ", percentage points", DEVIATIONS: ", standard deviations (SD) of a task's scores"}
+        words = {POINTS: ", percentage points", DEVIATIONS: f", {TASK_UNIT} (SD)"}
         return f"Difference in the {self.quantity}{words.get(self.unit, '')}"
 
     @property
@@ -297,12 +306,10 @@ def _equivalent(analysis: Analysis, outcome: JudgedOutcome | None) -> list[set[s
 
 
 def _spread_by_task(analysis: Analysis) -> dict[str, float]:
-    """The standard deviation of all scores on each task, by which `report.comparison.normalised` divides."""
+    """The standard deviation of the scores on each task, by which `report.comparison.normalised` divides."""
     planned = analysis.study.planned
-    counted = planned[planned["counted"]]
-    spread = counted.groupby(counted["replicate"] // TASK_BLOCK)[f"score_{analysis.epoch}"].std(ddof=1)
-    known = {place: float(value) for place, value in spread.items() if value > 0}
-    return {task: known.get(place, 1.0) for place, task in enumerate(analysis.frames.tasks)}
+    known = task_units(planned, planned[f"score_{analysis.epoch}"])["scale"].to_dict()
+    return {task: float(known.get(place, 1.0)) for place, task in enumerate(analysis.frames.tasks)}
 
 
 def _correction(analysis: Analysis) -> str | None:

@@ -192,8 +192,8 @@ def _note(compared: Comparisons) -> str:
         parts.append(f"No margin of equivalence was set, so no pair can be called equivalent{_undecided(compared)}.")
     if compared.unit == DEVIATIONS:
         parts.append(
-            "Scores of different tasks are averaged in standard deviations (SD): 1 SD is how far the scores on a task "
-            "typically lie from their mean."
+            "Scores of different tasks are averaged in standard deviations (SD): 1 SD is how far the scores on a task, "
+            "of all arms and configurations, typically lie from their mean."
         )
     if any(line.unit != compared.unit for line in compared.lines):
         parts.append("Numbers of single tasks are in the metric's own unit.")

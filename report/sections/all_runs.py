@@ -20,7 +20,7 @@ from report.frames import TASK_BLOCK
 from report.judged_study import JudgedStudy
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.families import Uncorrected, with_holm
-from report.words import OUTCOME_WORDS, is_significant, mean_change, p_number, points, text
+from report.words import OUTCOME_WORDS, TASK_UNIT, is_significant, mean_change, p_number, points, text
 from robustness.errors import plural
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _opening(analysis: Analysis, every: AllRuns) -> str:
 
 def _mean(analysis: Analysis) -> str:
     """What is compared, with its unit."""
-    unit = ", standard deviations of its task" if len(analysis.frames.tasks) > 1 else ""
+    unit = f", {TASK_UNIT}" if len(analysis.frames.tasks) > 1 else ""
     return f"mean {analysis.metric_words}{unit}"
 
 

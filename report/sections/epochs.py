@@ -11,7 +11,7 @@ from report.document import Numbers, Section
 from report.records.comparisons import Change
 from report.sections.score_verdict import better_arm
 from report.sections.verdict import decided
-from report.words import bracketed_change, capitalised, listed, p_number, text
+from report.words import TASK_UNIT, bracketed_change, capitalised, listed, p_number, text
 from robustness.errors import plural
 from robustness.sweep.outcomes import SUMMARIES
 
@@ -55,7 +55,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     what = f"the share that {outcome}" if analysis.frames.has_thresholds else f"mean {analysis.metric_words}"
     unit = ", in percentage points" if analysis.frames.has_thresholds else ""
     if len(analysis.frames.tasks) > 1 and what.startswith("mean"):
-        unit = ", in standard deviations of its task"
+        unit = f", in {TASK_UNIT}"
     yield Section(
         "epochs",
         f"At the {other} epoch",

@@ -32,6 +32,7 @@ from report.sections.task_variance import variance_section
 from report.words import (
     DASH,
     OUTCOME_WORDS,
+    TASK_UNIT,
     capitalised,
     mean_change,
     p_number,
@@ -329,8 +330,9 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
             )
         )
     notes = (
-        f"{capitalised(analysis.metric_words)}: {analysis.goal.word} is better. Over tasks, scores are in standard "
-        "deviations of all trials on their task, and a configuration counts by its mean over tasks.",
+        f"{capitalised(analysis.metric_words)}: {analysis.goal.word} is better. Over tasks, each score "
+        f"is in {TASK_UNIT}, for which each configuration of each arm counts once; and a configuration counts by its "
+        "mean over tasks.",
         "Arms whose mean ranks differ by more than the critical difference are told apart (Nemenyi's test at 5 %); "
         "grey bars join those that are not."
         if ranks is not None

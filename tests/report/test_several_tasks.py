@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
 
 from report.analysis import Analysis
-from report.comparison import score_comparisons
+from report.comparison import score_comparisons, task_units
 from report.drawing.axes import legend_above
 from report.drawing.rank_line import draw_ranks
 from report.drawing.style import Arms, drawing, panel
@@ -182,7 +182,36 @@ def test_bars_of_ranks_lie_in_rows_of_their_own_within_the_axes() -> None:
 def test_the_first_screen_says_what_its_unit_is_and_which_numbers_have_another(several: Analysis) -> None:
     screen = first_screen(several)
     assert screen.comparisons is not None
-    assert "1 SD is how far the scores on a task typically lie from their mean." in screen.comparisons.note
+    assert (
+        "1 SD is how far the scores on a task, of all arms and configurations, typically lie from their mean."
+        in screen.comparisons.note
+    )
     assert "No margin of equivalence was set, so no pair can be called equivalent" in screen.comparisons.note
     assert " in the metric" not in screen.location
     assert " in value itself, not in standard deviations (95 % interval " in screen.location
+
+
+def test_extra_seeds_of_a_configuration_do_not_weigh_more_in_the_unit(tmp_path: Path) -> None:
+    rows = [
+        {
+            "arm": arm,
+            "rate": rate,
+            "task": task,
+            "seed": seed,
+            "value": rate + at + 0.3 * np.sin(7 * rate + place + 5 * seed),
+        }
+        for place, arm in enumerate("ab")
+        for at, task in enumerate(("one", "two"))
+        for rate in range(12)
+        for seed in (range(8) if rate == 11 else (0,))
+    ]
+    store, named = (
+        f"sqlite:///{tmp_path / 'runs.db'}",
+        {"arm": "arm", "metric": "value", "task": "task", "seed": "seed"},
+    )
+    analysis = from_dataframe(pd.DataFrame(rows), study="runs", store=store, **named).analysis  # type: ignore[arg-type]
+    planned, name = analysis.study.planned, f"score_{analysis.epoch}"
+    means = pd.DataFrame(rows).groupby(["task", "arm", "rate"])["value"].mean()
+    found = task_units(planned, planned[name])
+    assert found["scale"].tolist() == pytest.approx(means.groupby("task").std(ddof=1).tolist(), rel=1e-12)
+    assert found["centre"].tolist() == pytest.approx(means.groupby("task").mean().tolist(), rel=1e-12)

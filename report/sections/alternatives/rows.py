@@ -83,6 +83,7 @@ class Verdicts:
 
     def row(self, what: str, difference: str, winners: Winners, link: Link, briefly: str) -> Row:
         """A row with the verdict of every comparison."""
+        winners = {arms: better for arms, better in winners.items() if arms in self.own}
         changed = [arms for arms, better in winners.items() if better != self.own[arms]]
         return Row(what, difference, self._stands(winners, changed), bool(changed), link, briefly)
 
@@ -220,7 +221,6 @@ def _all_runs(verdicts: Verdicts) -> Iterator[Row]:
         cells[arms], winners[arms] = _scores(score), better_arm(score, verdicts.analysis.frames)
     if verdicts.leading in cells:
         link = Link.to("all-runs", "Runs without a partner")
-        winners = {arms: winner for arms, winner in winners.items() if arms in verdicts.own}
         yield verdicts.row(
             "All runs, compared without pairs", cells[verdicts.leading], winners, link, "over all runs without pairs"
         )

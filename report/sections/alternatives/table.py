@@ -12,7 +12,7 @@ from report.document import Link, Numbers, Section
 from report.records.estimates import known
 from report.sections.alternatives.rows import ROWS, Arms, Row, Verdicts, favours
 from report.sections.epochs import Compared, compared_by_epoch
-from report.words import bracketed_change, capitalised, listed, text
+from report.words import TASK_UNIT, bracketed_change, capitalised, listed, text
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -30,7 +30,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     own = at[verdicts.leading][analysis.epoch]
     cell = bracketed_change(own.change, verdicts.in_points)
     first, second = (text(arm, 40) for arm in verdicts.leading)
-    unit = "in points" if verdicts.in_points else "in SD of a task" if len(analysis.frames.tasks) > 1 else ""
+    unit = "in points" if verdicts.in_points else f"in {TASK_UNIT}" if len(analysis.frames.tasks) > 1 else ""
     heading = f"{second} minus {first}" + (f", {unit}" if unit else "")
     reference = ("As in the verdict", cell, favours(own.better), Link.to("full-verdict", "The verdict in full"))
     yield Section(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -155,3 +156,20 @@ def test_a_single_arm_has_no_such_section(tmp_path: Path) -> None:
         analysis = analyse(fill(store, made_study(arms=("radial",))))
     assert list(alternatives.sections(analysis)) == []
     assert "alternatives" not in {section.name for section in make_sections(analysis)}
+
+
+def test_a_comparison_without_a_verdict_has_none_to_change(tmp_path: Path) -> None:
+    """Where no test of means is possible, another test alone changes nothing."""
+    apart = (0.0, 0.001, 0.002, 0.5, 0.501, 0.502)
+    shifts = {"a": [0.0] * 6, "b": apart, "c": (0.1, 0.12, 0.11, 0.13, 0.105, 0.125)}
+    rows = [
+        {"arm": arm, "rate": rate, "value": rate + shift}
+        for arm, own in shifts.items()
+        for rate, shift in enumerate(own)
+    ]
+    url = f"sqlite:///{tmp_path / 'made.db'}"
+    named: dict[str, Any] = {"arm": "arm", "metric": "value", "hyperparameters": ["rate"]}
+    analysis = from_dataframe(pd.DataFrame(rows), study="runs", store=url, **named).analysis
+    tested = {entry["p_value"] is not None for entry in analysis.results["scores"]}
+    assert tested == {True, False}
+    assert "Another test: Wilcoxon's test" in rows_of(analysis)

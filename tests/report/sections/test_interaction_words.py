@@ -41,8 +41,8 @@ def test_a_difference_has_its_unit_and_a_reason_where_it_has_no_interval(tmp_pat
         for note in section.notes
     )
     assert (
-        "Whether the difference depends on a hyperparameter is tested by 1,999 permutations among configurations, corrected"
-        in (" ".join(section.notes))
+        "Whether the difference depends on a hyperparameter is tested by 1,999 permutations among configurations, "
+        "corrected" in (" ".join(section.notes))
     )
 
 
