@@ -144,8 +144,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
     columns = ("Difference", "What", "Runs without a partner", "Pairs", "p", "All runs", "p")
     notes = (
-        "A paired test uses every pair of its two arms, also where a third has no such run; a run without a partner in "
-        "the other arm is in none.",
+        "A paired test uses every pair of its two arms, also where a third has no such run; runs without a partner in "
+        "the other arm are left out.",
         "All runs are compared as independent samples, in which every configuration counts by the mean of its runs, on "
         "each task alike. The test then no longer subtracts what both arms share on a configuration, so its interval "
         "may be much wider even where few runs were added.",

@@ -311,11 +311,11 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
         names = _difference(entry["arms"])
         for task in tasks["on"]:
             own = next(each for each in task["scores"] if each["arms"] == entry["arms"])
-            medians = (score(task["arms"][arm]["median"]) for arm in reversed(entry["arms"]))
+            means = (score(task["arms"][arm]["mean"]) for arm in reversed(entry["arms"]))
             alone = corrected_on_task(task["scores"], entry["arms"])
-            rows.append((names, text(task["task"], 60), *medians, *_changed(own), *alone))
+            rows.append((names, text(task["task"], 60), *means, *_changed(own), *alone))
         rows.append((names, "over tasks, in standard deviations", DASH, DASH, *over_tasks(_changed(entry))))
-    columns = ("Arms", "Task", "Median of the first named", "Median of the second", "Difference of means", "p")
+    columns = ("Arms", "Task", "Mean of the first named", "Mean of the second", "Difference of means", "p")
     pictures = []
     ranks = tasks["ranks"]
     if ranks is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from report.first_screen.glossary import glossary
 from report.first_screen.lines import comparisons_of
 from report.first_screen.screen import first_screen
 from report.frames import load_frames
-from report.page import draw_parts
+from report.page import draw_parts, render
 from report.sections import budget, controls, curves, pairs, profiles, spread
 from report.sections.cautions import cautions
 from report.sections.configurations import configuration_table
@@ -172,3 +173,12 @@ def test_hyperparameters_stand_before_scores_in_the_table(runs: Analysis) -> Non
     place = table.columns.index("learning_rate_decay")
     configurations = runs.frames.configurations["learning_rate_decay"]
     assert [row[place] == "none" for row in table.rows] == configurations.isna().tolist()
+
+
+def test_a_metric_that_is_merely_called_metric_is_no_unit(runs: Analysis) -> None:
+    page = render(runs)
+    words = " ".join(
+        re.sub(r"(?s)<svg.*?</svg>|<[^>]+>", " ", page.partition("<main")[2].partition("<script")[0]).split()
+    )
+    assert not re.search(r"[\d)] metric\b|in metric\b|by metric\b|its metric\b", words)
+    assert "compared by the metric at the best epoch" in page

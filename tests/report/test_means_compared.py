@@ -77,7 +77,7 @@ def test_the_headline_of_open_differences_has_the_p_value_before_and_after_corre
     said = f"; p = {p_number(entry['p_value'])}, {p_number(entry['p_adjusted'])} after Holm's correction over 3 comp"
     assert said in first_screen(open_).sentence
     verdict = " ".join(open_.results["verdict"])
-    assert "Each 95 % interval is of one comparison alone." in verdict
+    assert "The 95 % intervals are not corrected." in verdict
     assert "over 36 configurations" in verdict
 
 

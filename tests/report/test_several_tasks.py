@@ -17,8 +17,9 @@ from report.drawing.rank_line import draw_ranks
 from report.drawing.style import Arms, drawing, panel
 from report.first_screen.screen import first_screen
 from report.page import breakable, draw_parts
-from report.sections import curves, interactions, pairs
+from report.sections import curves, interactions, pairs, profiles, tasks
 from report.sections.configurations import configuration_table, score_beside
+from report.words import number
 from robustness.api.importing import from_dataframe
 
 ARMS = ("AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer")
@@ -215,3 +216,25 @@ def test_extra_seeds_of_a_configuration_do_not_weigh_more_in_the_unit(tmp_path: 
     found = task_units(planned, planned[name])
     assert found["scale"].tolist() == pytest.approx(means.groupby("task").std(ddof=1).tolist(), rel=1e-12)
     assert found["centre"].tolist() == pytest.approx(means.groupby("task").mean().tolist(), rel=1e-12)
+
+
+def test_the_table_of_tasks_has_the_means_that_are_tested(several: Analysis) -> None:
+    section = next(each for each in tasks.sections(several) if each.name == "task-scores")
+    assert section.numbers is not None
+    assert section.numbers.columns[2:4] == ("Mean of the first named", "Mean of the second")
+    means = several.trials.groupby(["task", "arm"])["score"].mean()
+    for arms, task, first, second, *_ in section.numbers.rows:
+        if task in TASKS:
+            named = arms.split(" minus ")
+            assert [float(first), float(second)] == pytest.approx([means[task, arm] for arm in named], abs=6e-5)
+
+
+def test_the_profile_says_what_its_area_is_and_that_it_pools_tasks(several: Analysis) -> None:
+    (section,) = profiles.sections(several)
+    low, high = several.study.score_range
+    area = several.results["profiles"]["arms"][ARMS[0]]["area"]
+    mean = several.trials.loc[several.trials["arm"] == ARMS[0], "score"].mean()
+    assert area == pytest.approx((mean - low) / (high - low), abs=1e-9)
+    assert section.reading.startswith("The area under the profile is the mean value, rescaled so that ")
+    assert f"{number(float(f'{low:.3g}'))} becomes 0 and {number(float(f'{high:.3g}'))} becomes 1: " in section.reading
+    assert any(note.startswith("Profiles pool the scores of all tasks") for note in section.notes)

@@ -340,7 +340,7 @@ def _single_tasks(verdicts: Verdicts) -> Iterator[Row]:
 def _own_unit(verdicts: Verdicts) -> str:
     """The unit of a cell where that is not the column's: scores of several tasks."""
     several = not verdicts.in_points and len(verdicts.analysis.frames.tasks) > 1
-    return f" (in {verdicts.analysis.metric_words})" if several else ""
+    return f" (in {verdicts.analysis.the_metric})" if several else ""
 
 
 def _is_range(levels: Sequence[AtLevel]) -> bool:

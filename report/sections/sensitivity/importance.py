@@ -151,7 +151,8 @@ def _reading(arms: Mapping[str, Importance], results: Mapping[str, ArmImportance
     for arm, own in arms.items():
         beyond = [f"{text(name, 60)} {_percent(e['explained'])}" for name, e in own.items() if not e["within_null"]]
         clauses.append(f"{text(arm, 60)}: {', '.join(beyond) or 'none'}")
-    return f"Hyperparameters that explain more of the differences in score than chance does: {'; '.join(clauses)}."
+    opening = "Hyperparameters that explain significantly more of the variation in scores than chance would"
+    return f"{opening}: {'; '.join(clauses)}."
 
 
 def _notes(analysis: Analysis, arms: Mapping[str, Importance], maps: int) -> tuple[str, ...]:
