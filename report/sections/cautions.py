@@ -138,8 +138,8 @@ def _assumed_drawn(analysis: Analysis) -> Iterator[str]:
     about = analysis.frames.document.get("imported") or {}
     if about.get("adaptive_is_assumed") and not about.get("adaptive"):
         yield (
-            "It is not recorded how the configurations were proposed; assumed: independently. If earlier results "
-            "proposed them, fractions describe that search, not the space."
+            "How the configurations were chosen is not recorded; the page assumes independent draws. If a "
+            "search chose them by earlier results, these numbers describe that search, not the space."
         )
 
 

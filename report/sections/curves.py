@@ -123,4 +123,5 @@ def _reading(trials: pd.DataFrame, analysis: Analysis) -> str:
     fell = analysis.goal.oriented(trials["best"] - trials["last"]).groupby(trials["arm"]).median()
     losses = "; ".join(f"{text(arm, 40)} {fell[arm]:.3f}" for arm in analysis.arms.names if arm in fell.index)
     side = "above" if analysis.goal.minimizes else "below"
-    return f"By how much the median trial ends {side} its own best epoch, in {analysis.metric_words}: {losses}."
+    unit = analysis.in_metric
+    return f"By how much the median trial ends {side} its own best epoch{f',{unit}' if unit else ''}: {losses}."

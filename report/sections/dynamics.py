@@ -243,7 +243,7 @@ def _which_pair(analysis: Analysis) -> str:
     lasting = pairs.groupby(KEYS)["epochs"].min() > 1
     among = ", of those in which every arm ran for more than one epoch" if lasting.any() and not lasting.all() else ""
     apart = "whose arms differ most" if len(analysis.arms.names) == 2 else "whose best and worst arm differ most"
-    return f"the pair {apart} in {analysis.metric_words} at the {analysis.epoch} epoch{among}"
+    return f"the pair {apart}{analysis.in_metric} at the {analysis.epoch} epoch{among}"
 
 
 def choose_pair(analysis: Analysis) -> tuple[int, int] | None:

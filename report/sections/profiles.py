@@ -105,6 +105,26 @@ def results(study: JudgedStudy) -> ProfileResults:
     return {"thresholds": grid.tolist(), "arms": arms, "differences": differences}
 
 
+def _rescaled(analysis: Analysis) -> str:
+    """`rescaled so that 0.5 is 0 and 1 is 1`: the worse and the better end of the range of thresholds."""
+    ends = analysis.study.score_range
+    worst, best = ends[::-1] if analysis.goal.minimizes else ends
+    return f"rescaled so that {number(_three_digits(worst))} becomes 0 and {number(_three_digits(best))} becomes 1"
+
+
+def _three_digits(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+def _pooled(analysis: Analysis) -> Iterator[str]:
+    """That a threshold does not mean the same on every task."""
+    if len(analysis.frames.tasks) > 1:
+        yield (
+            "Profiles pool the scores of all tasks as they are. Tasks differ in how hard they are and in what guessing "
+            "achieves, so one threshold may be easy on one task and out of reach on another."
+        )
+
+
 def areas(study: JudgedStudy, arm: str) -> NDArray[np.float64]:
     """The area under the profile of each configuration of an arm, over complete pairs."""
     groups = study.paired_scores[arm]
@@ -187,7 +207,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         for place, threshold in enumerate(listed.tolist())
     )
     columns = ("Threshold", *(f"{text(arm, 40)}: {beyond} it" for arm in arms))
-    reading = f"The area under the profile, a score of robustness that needs no threshold, is {under}"
+    reading = f"The area under the profile is the mean {analysis.metric_words}, {_rescaled(analysis)}: {under}"
     reading += f"; {_ahead(differences[0], grid)}." if len(differences) == 1 and banded else "."
     notes = (
         f"Bands are simultaneous: with 95 % confidence the whole line lies inside. {_beside_the_verdict(analysis)}"
@@ -195,6 +215,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         else NO_BANDS,
         f"{dashed_lines(analysis)}{' Areas have 95 % intervals in brackets.' if banded else ''}".strip(),
         *drawn_of(MOST_DIFFERENCES, len(differences), "differences of two profiles", "the JSON"),
+        *_pooled(analysis),
     )
     yield Section(
         "profiles", f"{capitalised(beyond)} every threshold", reading, tuple(pictures), Numbers(columns, rows), notes
