@@ -11,6 +11,28 @@ function showFractions(study, found) {
   return said;
 }
 
+const FAILED = ["failed", "timed out", "out of memory"];
+
+// How many of the trials that are kept count: `_counted` in `report/exploring/section.py`.
+function countedWords(study, found) {
+  let trials = 0, diverged = 0, missing = 0, failed = 0;
+  for (let at = 0; at < found.kept.length; at++) {
+    if (!found.kept[at]) continue;
+    const status = study.statuses[study.status[at]];
+    if (FAILED.includes(status)) failed += 1;
+    if (!(study.flags[at] & COUNTED)) continue;
+    trials += 1;
+    if (status === "diverged") diverged += 1;
+    if (Number.isNaN(study.score[at])) missing += 1;
+  }
+  const several = study.tasks.length > 1, on = several ? " on " + plural(found.tasks.length, "task") : "";
+  const standing = several ? "a score that stands in" : short(study.worst[0]) + " stands in";
+  return `${plural(trials, "trial")} of ${plural(found.configurations, "configuration")}${on} ${trials === 1 ? "counts" : "count"} here` +
+    (diverged ? `, ${diverged} of which diverged` : "") +
+    (missing ? ` (in plots and means, ${standing} for the ${missing} without a score)` : "") +
+    (failed ? `; ${failed} more failed.` : ".");
+}
+
 // Between which thresholds those of the trials lie: `_cells` in `report/exploring/section.py`.
 function cellWords(study, state) {
   let low = Infinity, high = -Infinity;
@@ -76,10 +98,10 @@ function makeComparisons(study, table, place, act) {
   };
 }
 
-// Whether the corrected p-value shows a difference.
+// Whether the corrected p-value shows a difference, or why there is none.
 function significantWords(entry) {
   const p = entry.p_adjusted ?? entry.p_value;
-  return p === null || p === undefined ? "\u2013" : p < 0.05 ? "yes" : "no";
+  return p === null || p === undefined ? "no test: " + entry.why : p < 0.05 ? "yes" : "no";
 }
 
 // What stands in place of numbers where a restriction leaves no configuration.
