@@ -70,7 +70,7 @@ function deviationWords(study) {
 // Of two arms every difference; of more, those of the chosen measure.
 function makeComparisons(study, table, place, act) {
   if (!table) return () => {};
-  const known = measures(study), several = study.compared.length > 1, columns = table.parentElement.tHead.rows[0].cells.length;
+  const known = measures(study), several = study.compared.length > 1, heads = [...table.parentElement.tHead.rows[0].cells];
   const chosen = chooser("Difference in", known.map((each) => each.words), (at) => act.change((state) => { state.measure = known[at].key; }));
   if (several && known.length > 1) place.append(chosen.label);
   const caption = table.parentElement.querySelector("[data-unit]"), note = document.querySelector("[data-deviation]");
@@ -86,14 +86,13 @@ function makeComparisons(study, table, place, act) {
         const [value, low, high] = turned(measure.key === "score" ? entry.mean_difference : entry.difference, entry);
         const write = (number, decimals) => signed(scale * number, decimals);
         const words = value === null ? "\u2013" : withEnds(value, low, high, measure.decimals, write);
+        const tests = [pNumber(entry.p_value), ...(several ? [pNumber(entry.p_adjusted)] : []), significantWords(entry)];
+        const cells = [...(alone ? [] : [measureWords(study, found, measure)]), words, ...(study.watched ? [] : tests)];
         return make("tr", {}, make("th", { scope: "row" }, named(study.arms[entry.arms[1]]), " \u2212 ", named(study.arms[entry.arms[0]])),
-          alone ? null : make("td", {}, measureWords(study, found, measure)), make("td", {}, words),
-          study.watched ? null : make("td", {}, pNumber(entry.p_value)),
-          study.watched || !several ? null : make("td", {}, pNumber(entry.p_adjusted)),
-          study.watched ? null : make("td", {}, significantWords(entry)));
+          ...cells.map((cell, at) => make("td", { "data-head": heads[at + 1]?.textContent }, cell)));
       });
     });
-    const empty = make("tr", {}, make("td", { colspan: columns }, nothingLeft(study)));
+    const empty = make("tr", {}, make("td", { colspan: heads.length }, nothingLeft(study)));
     table.replaceChildren(...(found.configurations ? rows : [empty]));
   };
 }

@@ -82,7 +82,7 @@ async function startTable(packedRows) {
   }
 
   heads.forEach((head, place) => {
-    const button = make("button", { type: "button" }, head.textContent);
+    const button = make("button", { type: "button" }, named(head.textContent));
     head.replaceChildren(button);
     head.setAttribute("aria-sort", "none");
     button.addEventListener("click", () => {

@@ -138,6 +138,17 @@ def test_nothing_is_cut_or_hard_to_reach(
         )
         assert bar < 60, "one row"
         assert bar + card < 180
+        right = (
+            "return Math.max(...[...document.querySelectorAll(arguments[0])].map(e => e.getBoundingClientRect().right))"
+        )
+        assert browser.run(right, "[data-comparisons] td") < width, "estimate, p and verdict stand under the pair"
+        browser.run("for (const part of document.querySelectorAll('details.part')) part.open = true")
+        first = browser.run(
+            "const box = document.querySelector('.tall'), cell = box.querySelector('tbody th'); box.scrollLeft = 150;"
+            "return [box.scrollLeft, cell.getBoundingClientRect().left - box.getBoundingClientRect().left]"
+        )
+        assert first[0] == 150
+        assert 0 <= first[1] < 3, "the first column stays in view"
     small = browser.run(
         "const sorts = ['button', 'select', '.tick', '.range input'].map(sort => '#explore ' + sort).join(', ');"
         "return [...document.querySelectorAll(sorts)]"
