@@ -29,11 +29,11 @@ def draw_comparisons(compared: Comparisons) -> Figure:
     for place, line in enumerate(lines):
         colour = VERDICT_COLOURS[line.verdict]
         value, *ends = (factor * each for each in line.on_axis())
-        if ends:
-            axes.plot(ends, [place, place], color=colour, linewidth=2.2, solid_capstyle="butt")
         inside = "white" if line.verdict == "undecided" else colour
         marker = MARKERS[line.verdict]
         axes.plot(value, place, marker, color=inside, markeredgecolor=colour, markeredgewidth=1.6, markersize=8)
+        if ends:  # over the marker, which may be wider
+            axes.plot(ends, [place, place], color=colour, linewidth=2.2, solid_capstyle="butt")
         beside = axes.get_yaxis_transform()
         axes.text(1.02, place, f"{line.value}\n{line.verdict}", transform=beside, va="center", fontsize=9)
     axes.set_yticks(range(len(lines)), [_label(line) for line in lines])

@@ -19,7 +19,7 @@ from report.words import number, text
 MOST_TICKS = 8
 """Up to this many different numbers are ticks."""
 STOPS = 60
-"""About as many stops has a range."""
+"""Up to so many different numbers are the stops of a range; of more, about so many round numbers."""
 _WITHIN_TEN = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 
@@ -75,7 +75,8 @@ def _axis(frames: StudyFrames, name: str, logarithmic: bool) -> Axis:
         "stops": [],
     }
     if many:
-        entry["stops"] = stops(float(different[0]), float(different[-1]), entry["log"])
+        known = [float(value) for value in different]
+        entry["stops"] = known if len(known) <= STOPS else stops(known[0], known[-1], entry["log"])
         return Axis(entry, pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=math.nan))
     place: Mapping[Any, int] = {value: at for at, value in enumerate(different)}
     places = [-1 if is_missing(value) else place[plain(value)] for value in column]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 from report.judging import distinct_thresholds, own_scores, worst_scores
 from report.records.estimates import Fraction, JudgedOutcome
-from report.words import share_cell, text
+from report.words import number, share_cell, text
 from robustness.errors import plural
+from robustness.trial import NO_RESULT
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -48,6 +49,8 @@ class ThresholdSlider(TypedDict):
 class ExploreSection(TypedDict):
     """The values of `templates/explore.html`."""
 
+    counted: str
+    """How many trials count, which follows the restriction."""
     reading: str
     epoch: str
     intervals: bool
@@ -73,7 +76,8 @@ def explore_section(analysis: Analysis) -> ExploreSection:
     # Of two arms, the table has both outcomes and the score; of more, what the menu above it says.
     what = ["Difference in"] if frames.has_thresholds and not several else []
     return {
-        "reading": f"{_counted(analysis)}. {ask}, and the numbers below are computed again.",
+        "counted": f"{_counted(analysis)}.",
+        "reading": f"{ask}, and the numbers below are computed again.",
         "epoch": analysis.epoch,
         "intervals": intervals,
         "low": f"{low:.2f}",
@@ -88,8 +92,9 @@ def explore_section(analysis: Analysis) -> ExploreSection:
 
 
 def _counted(analysis: Analysis) -> str:
-    """`430 trials of 86 configurations count here, 11 of which diverged`."""
-    counted, tasks = analysis.trials[analysis.trials["counted"]], analysis.frames.tasks
+    """`28 trials of 6 configurations count here, 9 of which diverged; 2 more failed`: `countedWords` in the script."""
+    trials, tasks = analysis.study.planned, analysis.frames.tasks
+    counted = trials[trials["counted"]]
     configurations = plural(int(analysis.trials["configuration"].nunique()), "configuration")
     on = f" on {plural(len(tasks), 'task')}" if len(tasks) > 1 else ""
     count = "counts" if len(counted) == 1 else "count"
@@ -97,8 +102,11 @@ def _counted(analysis: Analysis) -> str:
     ended = f", {diverged} of which diverged" if diverged else ""
     missing = int(own_scores(counted, analysis.epoch).isna().sum())
     if missing:
-        others = "a score that stands in" if len(tasks) > 1 else f"{worst_scores(analysis.frames)[0]:.4g} stands in"
+        others = "a score that stands in" if len(tasks) > 1 else f"{number(worst_scores(analysis.frames)[0])} stands in"
         ended += f" (in plots and means, {others} for the {missing} without a score)"
+    failed = int(trials["status"].isin(NO_RESULT).sum())
+    if failed:
+        ended += f"; {failed} more failed"
     return f"{plural(len(counted), 'trial')} of {configurations}{on} {count} here{ended}"
 
 

@@ -152,6 +152,12 @@ def test_the_filter_keeps_the_rows_that_fit(browser: Browser, quickstart: tuple[
     type_filter(browser, "initial_rho=-6")
     wanted = frames.configurations.index[frames.configurations["initial_rho"] == -6]
     assert sorted(int(cell) for cell in column(browser, "configuration")) == list(wanted)
+    rate = float(frames.configurations["learning_rate"].iloc[3])
+    wanted = frames.configurations.index[frames.configurations["learning_rate"] == rate]
+    for written in (f"{rate:.12f}", f"learning_rate={rate:.6e}"):
+        type_filter(browser, written)
+        assert set(wanted) <= set(map(int, column(browser, "configuration"))), "however the number is written"
+    assert sorted(map(int, column(browser, "configuration"))) == list(wanted)
     type_filter(browser, "no such word")
     assert column(browser, "configuration") == []
     type_filter(browser, "")

@@ -115,10 +115,11 @@ def test_only_an_import_of_two_epochs_apart_has_ends_alone(runs: Analysis) -> No
 
 def test_explore_says_how_many_trials_diverged_and_over_how_many_comparisons_holm_is(runs: Analysis) -> None:
     section = explore_section(runs)
-    assert section["reading"].startswith(
+    assert section["counted"] == (
         "100 trials of 20 configurations count here, 4 of which diverged (in plots and means, 0.3939 stands in for the "
-        "4 without a score). Restrict"
+        "4 without a score)."
     )
+    assert section["reading"].startswith("Restrict")
     assert section["heads"] == ["Arms", "Estimate", "p", "p by Holm, over 10 comparisons", "Significant"]
 
 

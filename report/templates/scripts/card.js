@@ -70,9 +70,11 @@ function keptUnits(study, found, selected) {
   return [...selected].filter(kept).sort((a, b) => a - b);
 }
 
-function selectionWords(study, kept, all) {
+// `35 configurations selected, 12 of them kept, number 2 shown`; nothing without a selection.
+function selectionWords(study, kept, all, place) {
+  if (!all) return "";
   const words = plural(all, study.replicated || study.tasks.length > 1 ? "point" : "configuration") + " selected";
-  return kept === all ? words : words + ", " + kept + " within the restriction";
+  return words + (kept === all ? "" : ", " + kept + " of them kept") + (place ? ", number " + place + " shown" : "");
 }
 
 function table(heads, rows) {
@@ -80,36 +82,52 @@ function table(heads, rows) {
   return make("table", {}, make("thead", {}, make("tr", {}, ...names)), make("tbody", {}, ...rows));
 }
 
-function showCard(study, found, state, hovered, box) {
-  const one = hovered ?? (state.selected.size === 1 ? [...state.selected][0] : null);
-  if (one !== null) {
-    const values = study.axes.flatMap((entry, axis) => [make("dt", {}, entry.label), make("dd", {}, levelWords(study, axis, one))]);
-    const rows = study.arms.map((name, arm) => {
-      const at = one * study.width + arm, own = study.threshold && counts(study, at) ? thresholdOf(study, state, at).toFixed(4) : "\u2013";
-      return make("tr", {}, make("th", { scope: "row" }, swatch(arm), named(name)),
-        ...[...outcomeWords(study, found, state, at), ...(study.threshold ? [own] : [])].map((words) => make("td", {}, words)));
-    });
-    const heads = ["Arm", "Score", study.primary ? "Outcome" : "Status", ...(study.threshold ? ["Threshold"] : [])];
-    box.replaceChildren(make("h3", {}, unitWords(study, one)), make("dl", {}, ...values), table(heads, rows), drawCurves(study, state, [one]) ?? "");
-    return;
-  }
-  if (!state.selected.size) {
-    box.replaceChildren(make("p", {}, "Point at, tap or focus a point to see its configuration, every arm’s score and " +
-      (study.curves.ends_only ? "its best and last epoch" : "the learning curves") +
-      ". Click or draw a box to select; the same configurations light up everywhere."));
-    return;
-  }
-  const units = keptUnits(study, found, state.selected), all = state.selected.size;
+// A line with the name and the score of every arm, which unfolds to all there is to say. It stands under the plots and
+// covers little of them, or beside them in a wide window, unfolded.
+function makeCard(study, box) {
+  const wide = matchMedia("(min-width: 98rem)"), title = make("h3"), brief = make("span", { class: "brief" });
+  const told = make("div", { class: "told" }), hint = make("p", {}, "Point at, tap or focus a point to see its configuration here; " +
+    "click it or draw a box to select. The same configurations light up everywhere.");
+  const details = make("details", {}, make("summary", {}, title, " ", brief), told);
+  const unfold = () => { details.open = wide.matches; };
+  wide.addEventListener("change", unfold);
+  unfold();
+  return (found, state, shown) => {
+    if (shown === null && !state.selected.size) return box.replaceChildren(hint);
+    const units = keptUnits(study, found, state.selected);
+    const [name, scores, ...rest] = shown === null ? cardOfSelection(study, found, state, units) : cardOfOne(study, found, state, shown);
+    title.textContent = name;
+    brief.replaceChildren(...study.arms.flatMap((arm, place) =>
+      [make("span", {}, swatch(place), make("span", { class: "arm-name" }, arm + " "), scores[place]), " "]));
+    told.replaceChildren(...rest);
+    if (details.parentElement !== box) box.replaceChildren(details);
+  };
+}
+
+// The name of a card, every arm's score, and what it unfolds to.
+function cardOfOne(study, found, state, one) {
+  const values = study.axes.flatMap((entry, axis) => [make("dt", {}, entry.label), make("dd", {}, levelWords(study, axis, one))]);
+  const outcomes = study.arms.map((_, arm) => outcomeWords(study, found, state, one * study.width + arm));
   const rows = study.arms.map((name, arm) => {
+    const at = one * study.width + arm, own = study.threshold && counts(study, at) ? thresholdOf(study, state, at).toFixed(4) : "\u2013";
+    return make("tr", {}, make("th", { scope: "row" }, swatch(arm), named(name)),
+      ...[...outcomes[arm], ...(study.threshold ? [own] : [])].map((words) => make("td", {}, words)));
+  });
+  const heads = ["Arm", "Score", study.primary ? "Outcome" : "Status", ...(study.threshold ? ["Threshold"] : [])];
+  const scores = outcomes.map(([score, status]) => (score === "\u2013" ? status : score));
+  return [unitWords(study, one), scores, make("dl", {}, ...values), table(heads, rows), drawCurves(study, state, [one]) ?? ""];
+}
+
+function cardOfSelection(study, found, state, units) {
+  const means = [], rows = study.arms.map((name, arm) => {
     const counted = units.map((unit) => unit * study.width + arm).filter((at) => counts(study, at));
     const share = (code) => counted.filter((at) => found.outcomes[at] === code).length + " of " + counted.length;
-    const mean = counted.length ? minus(meanOf(counted.map((at) => study.filled[at])).toFixed(4)) : "\u2013";
-    return make("tr", {}, make("th", { scope: "row" }, swatch(arm), named(name)), make("td", {}, mean),
+    means.push(counted.length ? minus(meanOf(counted.map((at) => study.filled[at])).toFixed(4)) : "\u2013");
+    return make("tr", {}, make("th", { scope: "row" }, swatch(arm), named(name)), make("td", {}, means[arm]),
       ...(study.primary ? [make("td", {}, share(0)), make("td", {}, share(2))] : []));
   });
   const heads = ["Arm", "Mean", ...(study.primary ? ["Learned nothing", "Good"] : [])];
-  box.replaceChildren(make("h3", {}, selectionWords(study, units.length, all)),
-    table(heads, rows),
-    drawCurves(study, state, units.slice(0, MOST_CURVES)) ?? "",
-    units.length > MOST_CURVES ? make("p", { class: "key" }, `${study.curves.ends_only ? "Epochs" : "Learning curves"} of the first ${MOST_CURVES}.`) : "");
+  const first = `${study.curves.ends_only ? "Epochs" : "Learning curves"} of the first ${MOST_CURVES}.`;
+  return ["Means of the selection", means, table(heads, rows), drawCurves(study, state, units.slice(0, MOST_CURVES)) ?? "",
+    units.length > MOST_CURVES ? make("p", { class: "key" }, first) : ""];
 }

@@ -62,6 +62,15 @@ function axisScale(study, axis, from, to) {
 // The share of the range of scores by which their axis goes on at each end.
 const MARGIN = 0.04;
 
+// What stands in for the scores of trials that count and have none.
+function standIns(study) {
+  const tasks = new Set();
+  study.score.forEach((score, at) => {
+    if (Number.isNaN(score) && study.flags[at] & COUNTED) tasks.add(study.task[Math.floor(at / study.width)]);
+  });
+  return [...tasks].map((task) => study.worst[task]);
+}
+
 // The ends of an axis of scores; a few far from the others do not stretch it.
 function scoreRange(study) {
   const scores = Float64Array.from(study.score.filter(Number.isFinite)).sort(), last = scores.length - 1;
@@ -69,6 +78,9 @@ function scoreRange(study) {
   let [low, high] = [scores[0], scores[last]];
   const inner = [scores[Math.floor(0.01 * last)], scores[Math.ceil(0.99 * last)]];
   if (inner[1] > inner[0] && high - low > 3 * (inner[1] - inner[0])) [low, high] = inner;
+  // What stands in for a missing score is on the axis, unless that would leave the others less than a third of it.
+  const near = standIns(study).filter((value) => Math.max(high, value) - Math.min(low, value) <= 3 * (high - low || Infinity));
+  [low, high] = [Math.min(low, ...near), Math.max(high, ...near)];
   const margin = MARGIN * (high - low) || (Math.abs(low) < 1e9 ? 0.5 : Math.abs(low) / 2);
   return [low - margin, high + margin];
 }
@@ -111,10 +123,11 @@ function drawAxes(svg, frame, x, y, xWords, yWords, most = 8) {
 
 const cut = (words, most) => (words.length > most ? words.slice(0, most - 1) + "\u2026" : words);
 
-// Points [x, y] as one path, which browsers draw as dots with round ends.
-function dots(points) {
+// Points [x, y] as one path: dots, which browsers draw as round ends, or crosses.
+const DOT = "h0", CROSS = "m-3.5-3.5l7 7m0-7l-7 7";
+function marked(points, mark = DOT) {
   let path = "";
-  for (const [x, y] of points) path += `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
+  for (const { x, y } of points) path += `M${x.toFixed(1)} ${y.toFixed(1)}${mark}`;
   return path;
 }
 

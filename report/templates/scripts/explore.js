@@ -2,9 +2,10 @@
 
 function startExploring(study, table) {
   const section = document.getElementById("explore"), find = (name) => section.querySelector(`[data-${name}]`);
+  const total = new Set(study.configuration).size, steps = [...section.querySelectorAll("[data-step]")];
   const live = find("live"), kept = find("kept"), sliders = [...section.querySelectorAll("input[data-outcome]")];
   const rest = Object.fromEntries(sliders.map((input) => [input.dataset.outcome, input.value]));
-  let asked = null, drawn = null, state = newState(study), found = null, hovered = null, waiting = false, saving = null, wholeLabels = null;
+  let asked = null, drawn = null, state = newState(study), found = null, hovered = null, browsed = null, waiting = false, saving = null, wholeLabels = null;
 
   const act = {
     change: (alter) => { alter(state); refresh(); },
@@ -16,6 +17,7 @@ function startExploring(study, table) {
     select: (units, more) => {
       if (more) for (const unit of units) state.selected.has(unit) ? state.selected.delete(unit) : state.selected.add(unit);
       else state.selected = units;
+      browsed = null;
       light();
       save();
     },
@@ -24,16 +26,24 @@ function startExploring(study, table) {
   const profiles = make("figure");
   find("views").append(profiles);
   const views = makeViews(study, find("views"), act), updateHeat = makeHeatMap(study, find("heat"), act);
-  const updateComparisons = makeComparisons(study, find("comparisons"), find("measure"), act), card = find("card");
+  const updateComparisons = makeComparisons(study, find("comparisons"), find("measure"), act), showCard = makeCard(study, find("card"));
 
   function light() {
-    const units = keptUnits(study, found, state.selected);
-    views.highlight(new Set(units), hovered);
+    const units = keptUnits(study, found, state.selected), all = state.selected.size, place = units.indexOf(browsed) + 1;
+    if (!place) browsed = null;
+    views.highlight(new Set(units), hovered ?? browsed);
     table?.select(state.selected);
-    showCard(study, found, state, hovered, card);
-    find("selected").textContent = state.selected.size ? selectionWords(study, units.length, state.selected.size) : "";
-    find("clear").hidden = !state.selected.size;
+    showCard(found, state, hovered ?? browsed ?? (all === 1 ? [...state.selected][0] : null));
+    find("selected").textContent = selectionWords(study, units.length, all, place);
+    find("clear").hidden = !all;
+    for (const button of steps) button.hidden = units.length < 2;
     find("reset").disabled = !isRestricted(state) && !Object.keys(state.levels).length;
+  }
+
+  // `44 of 86 configurations, 3 of 5 tasks`
+  function keptWords() {
+    const { tasks } = study, words = found.configurations.toLocaleString("en") + " of " + plural(total, "configuration");
+    return tasks.length > 1 ? `${words}, ${found.tasks.length} of ${plural(tasks.length, "task")}` : words;
   }
 
   // The numbers at once, the pictures with the next frame.
@@ -41,10 +51,9 @@ function startExploring(study, table) {
     const restriction = restrictionOf(state);
     found = recompute(study, state, restriction === asked ? found : null);
     asked = restriction;
-    const total = new Set(study.configuration).size, restricted = isRestricted(state);
-    kept.textContent = found.configurations.toLocaleString("en") + " of " + plural(total, "configuration");
-    if (study.tasks.length > 1) kept.textContent += ", " + found.tasks.length + " of " + plural(study.tasks.length, "task");
-    if (!found.configurations) kept.textContent += ". " + nothingLeft(study);
+    const restricted = isRestricted(state);
+    kept.textContent = keptWords() + (found.configurations ? "" : ". " + nothingLeft(study));
+    find("counted").textContent = countedWords(study, found);
     const said = showFractions(study, found);
     live.textContent = (restricted ? kept.textContent + ": " : "") + said.join(", ");
     updateComparisons(found, state);
@@ -74,7 +83,8 @@ function startExploring(study, table) {
       drawn = shown;
       views.update(found, state);
       const { width } = study, current = found.kept;
-      table?.restrict(isRestricted(state) ? (unit) => current.subarray(unit * width, (unit + 1) * width).some(Boolean) : null);
+      const keeps = (unit) => current.subarray(unit * width, (unit + 1) * width).some(Boolean);
+      table?.restrict(isRestricted(state) ? keeps : null, keptWords());
     }
     light();
   }
@@ -119,13 +129,21 @@ function startExploring(study, table) {
     }));
   }
   find("reset").addEventListener("click", () => act.change(() => {
-    state.only.clear();
-    state.tasks = null;
+    unrestrict(state);
     state.levels = {};
     state.selected = new Set();
     find("ignored").textContent = "";
   }));
   find("clear").addEventListener("click", () => act.select(new Set(), false));
+  // Through the selection, one after the other and round again.
+  for (const button of steps) {
+    button.addEventListener("click", () => {
+      const units = keptUnits(study, found, state.selected), step = Number(button.dataset.step), at = units.indexOf(browsed);
+      browsed = units[at < 0 && step < 0 ? units.length - 1 : (at + step + units.length) % units.length];
+      hovered = null;
+      light();
+    });
+  }
   find("link").addEventListener("click", async () => {
     const address = location.href.split("#")[0] + (addressOf(study, state) || "#explore"), place = find("address");
     place.hidden = false;

@@ -41,8 +41,11 @@ function makePlot(figure, words, act) {
       if (hovered !== null) shapes.push(draw("path", { class: "hovered", d: built.trace(hovered) }));
     }
     for (const [arm, points] of groups) {
-      const path = dots(points.map((point) => [point.x, point.y]));
-      shapes.push(draw("path", { class: "ring", d: path }), draw("path", { class: "dots arm" + arm % 8, d: path }));
+      const [known, standing] = [false, true].map((which) => points.filter((point) => Boolean(point.stands) === which));
+      for (const [mark, some, shape] of [["dots", known, DOT], ["crosses", standing, CROSS]]) {
+        const path = marked(some, shape);
+        if (path) shapes.push(draw("path", { class: mark + " ring", d: path }), draw("path", { class: `${mark} arm${arm % 8}`, d: path }));
+      }
     }
     for (const point of near) shapes.push(draw("circle", { class: "hover", cx: point.x, cy: point.y, r: 6 }));
     marks.replaceChildren(...shapes);
@@ -89,6 +92,8 @@ function makePlot(figure, words, act) {
     if (marks.querySelector(".brush")) {
       const inside = built.points.filter((point) => point.kept &&
         (point.x - from[0]) * (point.x - here[0]) <= 0 && (point.y - from[1]) * (point.y - here[1]) <= 0);
+      // The card is that of the selection, not of the point where the box began.
+      act.hover(null);
       act.select(new Set(inside.map((point) => point.unit)), more);
       return;
     }

@@ -87,7 +87,7 @@ function comparedFractions(study, kept, outcomes, arms, code) {
       const units = pairedUnits(study, kept, arm), values = units.map(has(arm));
       return [values, units.map((unit) => study.configuration[unit])];
     });
-    if (!sides[0][0].length || !sides[1][0].length) return { pairs: 0, difference: null, ...NONE, p_value: null };
+    if (!sides[0][0].length || !sides[1][0].length) return { pairs: 0, difference: null, ...untested("no observations") };
     const fractions = sides.map((side) => meanShare(...side)), sizes = sides.map((side) => effectiveNumber(...side));
     return { pairs: 0, effective: sizes[0] + sizes[1], ...newcombe(fractions[0], sizes[0], fractions[1], sizes[1], study.z) };
   }
@@ -97,7 +97,7 @@ function comparedFractions(study, kept, outcomes, arms, code) {
     pairs: units.length, both: count((x, y) => x && y), only_first: count((x, y) => x && !y),
     only_second: count((x, y) => !x && y), neither: count((x, y) => !x && !y),
   };
-  if (!units.length) return { ...table, difference: null, ...NONE, p_value: null };
+  if (!units.length) return { ...table, difference: null, ...untested("no observations") };
   const owners = units.map((unit) => study.configuration[unit]);
   return { ...table, ...(study.tasks.length > 1 ? byTask(study, units, a, b, owners) : pairedTest(a, b, owners, study.z)) };
 }

@@ -11,6 +11,28 @@ function showFractions(study, found) {
   return said;
 }
 
+const FAILED = ["failed", "timed out", "out of memory"];
+
+// How many of the trials that are kept count: `_counted` in `report/exploring/section.py`.
+function countedWords(study, found) {
+  let trials = 0, diverged = 0, missing = 0, failed = 0;
+  for (let at = 0; at < found.kept.length; at++) {
+    if (!found.kept[at]) continue;
+    const status = study.statuses[study.status[at]];
+    if (FAILED.includes(status)) failed += 1;
+    if (!(study.flags[at] & COUNTED)) continue;
+    trials += 1;
+    if (status === "diverged") diverged += 1;
+    if (Number.isNaN(study.score[at])) missing += 1;
+  }
+  const several = study.tasks.length > 1, on = several ? " on " + plural(found.tasks.length, "task") : "";
+  const standing = several ? "a score that stands in" : short(study.worst[0]) + " stands in";
+  return `${plural(trials, "trial")} of ${plural(found.configurations, "configuration")}${on} ${trials === 1 ? "counts" : "count"} here` +
+    (diverged ? `, ${diverged} of which diverged` : "") +
+    (missing ? ` (in plots and means, ${standing} for the ${missing} without a score)` : "") +
+    (failed ? `; ${failed} more failed.` : ".");
+}
+
 // Between which thresholds those of the trials lie: `_cells` in `report/exploring/section.py`.
 function cellWords(study, state) {
   let low = Infinity, high = -Infinity;
@@ -48,7 +70,7 @@ function deviationWords(study) {
 // Of two arms every difference; of more, those of the chosen measure.
 function makeComparisons(study, table, place, act) {
   if (!table) return () => {};
-  const known = measures(study), several = study.compared.length > 1, columns = table.parentElement.tHead.rows[0].cells.length;
+  const known = measures(study), several = study.compared.length > 1, heads = [...table.parentElement.tHead.rows[0].cells];
   const chosen = chooser("Difference in", known.map((each) => each.words), (at) => act.change((state) => { state.measure = known[at].key; }));
   if (several && known.length > 1) place.append(chosen.label);
   const caption = table.parentElement.querySelector("[data-unit]"), note = document.querySelector("[data-deviation]");
@@ -64,22 +86,21 @@ function makeComparisons(study, table, place, act) {
         const [value, low, high] = turned(measure.key === "score" ? entry.mean_difference : entry.difference, entry);
         const write = (number, decimals) => signed(scale * number, decimals);
         const words = value === null ? "\u2013" : withEnds(value, low, high, measure.decimals, write);
+        const tests = [pNumber(entry.p_value), ...(several ? [pNumber(entry.p_adjusted)] : []), significantWords(entry)];
+        const cells = [...(alone ? [] : [measureWords(study, found, measure)]), words, ...(study.watched ? [] : tests)];
         return make("tr", {}, make("th", { scope: "row" }, named(study.arms[entry.arms[1]]), " \u2212 ", named(study.arms[entry.arms[0]])),
-          alone ? null : make("td", {}, measureWords(study, found, measure)), make("td", {}, words),
-          study.watched ? null : make("td", {}, pNumber(entry.p_value)),
-          study.watched || !several ? null : make("td", {}, pNumber(entry.p_adjusted)),
-          study.watched ? null : make("td", {}, significantWords(entry)));
+          ...cells.map((cell, at) => make("td", { "data-head": heads[at + 1]?.textContent }, cell)));
       });
     });
-    const empty = make("tr", {}, make("td", { colspan: columns }, nothingLeft(study)));
+    const empty = make("tr", {}, make("td", { colspan: heads.length }, nothingLeft(study)));
     table.replaceChildren(...(found.configurations ? rows : [empty]));
   };
 }
 
-// Whether the corrected p-value shows a difference.
+// Whether the corrected p-value shows a difference, or why there is none.
 function significantWords(entry) {
   const p = entry.p_adjusted ?? entry.p_value;
-  return p === null || p === undefined ? "\u2013" : p < 0.05 ? "yes" : "no";
+  return p === null || p === undefined ? "no test: " + entry.why : p < 0.05 ? "yes" : "no";
 }
 
 // What stands in place of numbers where a restriction leaves no configuration.

@@ -19,6 +19,11 @@ const restrictionOf = (state) => JSON.stringify([[...state.only].map(([axis, rul
   [axis, rule.low, rule.high, [...rule.levels || []], rule.none]), state.tasks && [...state.tasks]]);
 const isSet = (value) => value !== undefined && value !== null;
 
+function unrestrict(state) {
+  state.only.clear();
+  state.tasks = null;
+}
+
 // A rule that keeps everything is no rule.
 function restrict(study, state, axis, rule) {
   const entry = study.axes[axis], whole = entry.stops.length

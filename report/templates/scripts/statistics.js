@@ -2,6 +2,8 @@
 // Values come with `owners`, the configuration of each, in ascending order.
 
 const NONE = { low: null, high: null };
+// Without an interval and a test, for a reason: `Interval.none`.
+const untested = (why) => ({ ...NONE, p_value: null, why });
 
 // Sums and sizes of the values of each configuration.
 function grouped(values, owners) {
@@ -174,8 +176,8 @@ const SMALLEST = 1e-60;
 
 // means.py: Student's interval and test of a mean, widened for skewness.
 function meanTest(values, level) {
-  const n = values.length, nothing = { ...NONE, p_value: null };
-  if (n < 2) return nothing;
+  const n = values.length;
+  if (n < 2) return untested(n ? "a single configuration" : "no observations");
   const sorted = Float64Array.from(values).sort();
   let widest = 0, span = 0, largest = 0;
   for (let at = 1; at < n; at++) {
@@ -183,8 +185,8 @@ function meanTest(values, level) {
     span += sorted[at] - sorted[at - 1];
   }
   for (const value of values) largest = Math.max(largest, Math.abs(value));
-  if (span <= Math.max(SMALLEST, 1e-12 * largest)) return { ...NONE, p_value: largest === 0 ? 1 : null };
-  if (n < 12 && widest > 2 / 3 * span) return nothing;
+  if (span <= Math.max(SMALLEST, 1e-12 * largest)) return { ...untested("all configurations are equal"), p_value: largest === 0 ? 1 : null };
+  if (n < 12 && widest > 2 / 3 * span) return untested("fewer than 12 configurations, in two separate groups");
   const mean = meanOf(values), spread = deviation(values, mean), error = spread / Math.sqrt(n);
   const skewness = meanOf(values.map((value) => (value - mean) ** 3)) / spread ** 3, a = skewness / Math.sqrt(n);
   const t = mean / error, transformed = t + a * t * t / 3 + a * a * t ** 3 / 27 + a / 6;
@@ -197,15 +199,14 @@ function meanTest(values, level) {
 
 // independent.py: Welch's test of the mean scores of two arms that share no configurations.
 function welch(first, second, level) {
-  if (!first.length || !second.length) return { difference: null, ...NONE, p_value: null };
+  if (!first.length || !second.length) return { difference: null, ...untested("no observations") };
   const means = [meanOf(first), meanOf(second)], difference = means[0] - means[1];
-  const nothing = { difference, ...NONE, p_value: null };
-  if (Math.min(first.length, second.length) < 2) return nothing;
+  if (Math.min(first.length, second.length) < 2) return { difference, ...untested("a single configuration") };
   const errors = [first, second].map((values, at) => deviation(values, means[at]) ** 2 / values.length);
   let largest = 0;
   for (const value of [...first, ...second]) largest = Math.max(largest, Math.abs(value));
   const both = errors[0] + errors[1];
-  if (both <= Math.max(SMALLEST, 1e-12 * largest) ** 2) return nothing;
+  if (both <= Math.max(SMALLEST, 1e-12 * largest) ** 2) return { difference, ...untested("all configurations are equal") };
   const error = Math.sqrt(both);
   const freedom = both ** 2 / (errors[0] ** 2 / (first.length - 1) + errors[1] ** 2 / (second.length - 1));
   const p = Math.min(1, 2 * studentTail(Math.abs(difference) / error, freedom));

@@ -3,6 +3,8 @@
 const PAGE = 100;
 const MOST_PRINTED = 1000;
 
+const numberIn = (text) => (text === "" ? NaN : Number(text.replaceAll("−", "-")));
+
 async function startTable(packedRows) {
   const table = document.getElementById("table");
   if (!table) return null;
@@ -18,14 +20,18 @@ async function startTable(packedRows) {
   const varied = heads.flatMap((head, at) => ("varied" in head.dataset ? [at] : []));
   rows.sort((a, b) => varied.reduce((order, at) => order || compared(a, b, at), 0) || a.place - b.place);
   const filter = document.getElementById("filter"), shown = document.querySelector("[data-shown]");
+  const restriction = document.querySelector("[data-restriction]");
   const previous = document.querySelector("[data-previous]"), next = document.querySelector("[data-next]");
   let column = -1, direction = 1, page = 0, keeps = null, act = null, selected = new Set(), drawn = [];
 
   function fits(entry, word) {
     entry.low = entry.low || entry.cells.map((cell) => cell.toLowerCase());
     const end = word.indexOf("="), place = end > 0 ? names.indexOf(word.slice(0, end)) : -1;
-    if (place >= 0) return entry.low[place] === word.slice(end + 1);
-    return entry.low.some((cell) => cell.includes(word));
+    const wanted = place < 0 ? word : word.slice(end + 1), value = numberIn(wanted);
+    // However it is written: cells have four digits of a hyperparameter.
+    const equal = (cell) => [value, Number(value.toPrecision(4))].includes(numberIn(cell));
+    const same = (cell) => cell === wanted || (!Number.isNaN(value) && equal(cell));
+    return place < 0 ? entry.low.some((cell) => cell.includes(word) || same(cell)) : same(entry.low[place]);
   }
 
   // Rows without a value come last, in either direction.
@@ -33,7 +39,7 @@ async function startTable(packedRows) {
     const x = a.cells[at], y = b.cells[at];
     const [noX, noY] = [x, y].map((text) => ["–", "", NO_VALUE].includes(text));
     if (noX || noY) return Number(noX) - Number(noY);
-    const p = Number(x.replace("−", "-")), q = Number(y.replace("−", "-"));
+    const p = numberIn(x), q = numberIn(y);
     return way * (Number.isNaN(p) || Number.isNaN(q) ? (x < y ? -1 : x > y ? 1 : 0) : p - q);
   }
 
@@ -68,16 +74,15 @@ async function startTable(packedRows) {
     body.replaceChildren(...drawn);
     drawn[0]?.querySelector("th button")?.setAttribute("tabindex", "0");
     mark();
-    const range = part.length ? (page * PAGE + 1) + " to " + (page * PAGE + part.length) + " of " : "none of ";
-    const narrowed = words.length || keeps;
-    shown.textContent = range + found.length + (narrowed ? " that match, " + rows.length + " in all" : "");
+    const narrowed = words.length || keeps, range = (page * PAGE + 1) + " to " + (page * PAGE + part.length) + " of " + found.length;
+    shown.textContent = part.length ? range + (narrowed ? " that match, " + rows.length + " in all" : "") : "none of " + rows.length;
     previous.disabled = page === 0;
     next.disabled = page >= pages - 1;
     previous.hidden = next.hidden = pages === 1;
   }
 
   heads.forEach((head, place) => {
-    const button = make("button", { type: "button" }, head.textContent);
+    const button = make("button", { type: "button" }, named(head.textContent));
     head.replaceChildren(button);
     head.setAttribute("aria-sort", "none");
     button.addEventListener("click", () => {
@@ -123,12 +128,26 @@ async function startTable(packedRows) {
       other.querySelector("button").focus();
       event.preventDefault();
     });
+    restriction.querySelector("button").addEventListener("click", () => {
+      act.change(unrestrict);
+      filter.focus();
+    });
     show();
   }
+
+  // Rows that a restriction of Explore does not keep, in `words`, are not listed.
+  function restrict(keep, words) {
+    keeps = keep;
+    page = 0;
+    restriction.hidden = !keep;
+    restriction.querySelector("span").textContent = `The restriction in Explore applies here, too: it keeps ${words}.`;
+    show();
+  }
+
   show();
   return {
     link,
-    restrict: (keep) => { keeps = keep; page = 0; show(); },
+    restrict,
     select: (units) => { selected = units; mark(); },
   };
 }

@@ -21,16 +21,26 @@ function makeViews(study, box, act) {
 const counts = (study, at) => (study.flags[at] & COUNTED) > 0;
 const within = (value, [low, high]) => Math.min(high, Math.max(low, value));
 
+// What crosses are, where there are any.
+function crossWords(study) {
+  const values = [...new Set(standIns(study))];
+  if (!values.length) return "";
+  const standing = values.length > 1 ? "a score of its task" : short(values[0]);
+  return `A cross marks a trial without a score, such as one that diverged; ${standing} stands in.`;
+}
+
 // Draws points, an even sample where there are many, and says so; all of them can be pointed at and selected.
 function addDots(svg, points, note) {
   const skip = Math.ceil(points.length / MOST_DOTS), many = skip > 1 ? " many" : "", groups = new Map();
   for (let at = 0; at < points.length; at += skip) {
-    const point = points[at], name = point.kept ? "kept arm" + point.arm % 8 : "left-out";
+    const point = points[at], mark = point.stands ? "crosses " : "dots ";
+    const name = mark + (point.kept ? "kept arm" + point.arm % 8 : "left-out");
     if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push([point.x, point.y]);
+    groups.get(name).push(point);
   }
+  // Those left out below the others, and crosses, which are few, above the dots.
   for (const name of [...groups.keys()].sort().reverse()) {
-    svg.append(draw("path", { class: "dots " + name + many, d: dots(groups.get(name)) }));
+    svg.append(draw("path", { class: name + many, d: marked(groups.get(name), name.startsWith("crosses") ? CROSS : DOT) }));
   }
   note.textContent = skip > 1 ? `An even sample of the ${points.length.toLocaleString("en")} points is drawn.` : "";
 }
@@ -64,7 +74,7 @@ function pairsView(study, box, act) {
   const plot = makePlot(figure, "Pairs", act);
   const note = make("p", { class: "key" }), dashed = study.threshold ? " Dashed: good; the thresholds of having learned nothing " +
     "differ between trials, and a point’s card has its own." : "";
-  const words = `Each point is ${unitNoun(study)}, in the colour of the arm that scores better.` + dashed;
+  const words = `Each point is ${unitNoun(study)}, in the colour of the arm that scores better. ` + crossWords(study) + dashed;
   figure.append(make("p", { class: "key" }, words), note);
   box.append(figure);
   const choose = (arm, side) => act.change((state) => {
@@ -93,6 +103,7 @@ function pairsView(study, box, act) {
         const own = study.filled[p], other = study.filled[q];
         points.push({
           unit, arm: study.sign * own >= study.sign * other ? a : b, kept: found.kept[p] > 0 && found.kept[q] > 0,
+          stands: Number.isNaN(study.score[p]) || Number.isNaN(study.score[q]),
           x: x(within(own, range)), y: y(within(other, range)),
         });
       }
@@ -109,7 +120,7 @@ function axisView(study, box, act) {
   const plot = makePlot(figure, "Score along a hyperparameter", act);
   const note = make("p", { class: "key" });
   const arms = make("ul", { class: "key" }, ...study.arms.map((name, arm) => make("li", {}, swatch(arm), named(name))));
-  figure.append(arms, make("p", { class: "key" }, `Each point is ${unitNoun(study)}, with one arm.`), note);
+  figure.append(arms, make("p", { class: "key" }, `Each point is ${unitNoun(study)}, with one arm. ${crossWords(study)}`), note);
   box.append(figure);
   let relevel = null;
   return {
@@ -131,7 +142,10 @@ function axisView(study, box, act) {
           const at = unit * study.width + arm;
           if (!counts(study, at) || (entry.arm !== null && entry.arm !== arm)) continue;
           const place = ranged ? x(value) : x(value, (arm + 0.5) / study.width - 0.5 + jitter(unit) / study.width);
-          points.push({ unit, arm, kept: found.kept[at] > 0, x: place, y: y(within(study.filled[at], range)) });
+          points.push({
+            unit, arm, kept: found.kept[at] > 0, stands: Number.isNaN(study.score[at]),
+            x: place, y: y(within(study.filled[at], range)),
+          });
         }
       }
       addDots(svg, points, note);

@@ -34,7 +34,8 @@ def test_the_address_keeps_the_whole_state(browser: Browser, page: Analysis, stu
         ".startsWith('along')); select.value = 2; select.dispatchEvent(new Event('change'))"
     )
     browser.run("document.querySelector('details.heat').open = true")
-    browser.settle()
+    # A browser tells of what unfolds when it comes to it.
+    browser.wait(lambda: browser.run("return document.querySelector('.heat caption') !== null"))
     seen = "return ['[data-kept]', '.ends', '#shown-good', '[data-selected]', '.heat caption', '[data-comparisons]']"
     seen += ".map(s => document.querySelector(s).textContent).concat([...document.querySelectorAll('#explore select')]"
     seen += ".map(s => s.value), [...document.querySelectorAll('.tick input')].map(i => i.checked))"
@@ -131,6 +132,23 @@ def test_nothing_is_cut_or_hard_to_reach(
     browser.open(study[0], "#explore?only.optimizer=%3Damsgrad&select=0-9&heat=0,1,d0")
     assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
     assert browser.violations() == []
+    if width == 400:
+        bar, card = browser.run(
+            "return ['.ask', '.card-place'].map(each => document.querySelector(each).getBoundingClientRect().height)"
+        )
+        assert bar < 60, "one row"
+        assert bar + card < 180
+        right = (
+            "return Math.max(...[...document.querySelectorAll(arguments[0])].map(e => e.getBoundingClientRect().right))"
+        )
+        assert browser.run(right, "[data-comparisons] td") < width, "estimate, p and verdict stand under the pair"
+        browser.run("for (const part of document.querySelectorAll('details.part')) part.open = true")
+        first = browser.run(
+            "const box = document.querySelector('.tall'), cell = box.querySelector('tbody th'); box.scrollLeft = 150;"
+            "return [box.scrollLeft, cell.getBoundingClientRect().left - box.getBoundingClientRect().left]"
+        )
+        assert first[0] == 150
+        assert 0 <= first[1] < 3, "the first column stays in view"
     small = browser.run(
         "const sorts = ['button', 'select', '.tick', '.range input'].map(sort => '#explore ' + sort).join(', ');"
         "return [...document.querySelectorAll(sorts)]"

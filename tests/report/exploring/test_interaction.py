@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,10 @@ from support.browser import Browser
 from support.exploring import at_levels, move, rows, selected, shares, tick, words
 
 from report.analysis import Analysis
-from report.words import share_cell
+from report.exploring.section import explore_section
+from report.judging import own_scores
+from report.words import number, share_cell
+from robustness.trial import NO_RESULT
 
 pytestmark = pytest.mark.xdist_group("report_pages")
 
@@ -68,6 +72,9 @@ def test_ticks_restrict_the_numbers_the_table_and_grey_the_rest(browser: Browser
     assert rows(browser) == in_order(page, kept)
     assert shares(browser) == expected_shares(page, page.study.trials["configuration"].isin(kept)) != before
     labels = "return [...document.querySelectorAll('.whole')].map(label => label.checkVisibility())"
+    assert words(browser, "[data-restriction] span") == (
+        f"The restriction in Explore applies here, too: it keeps {len(kept)} of 24 configurations."
+    )
     assert len(browser.run(labels)) > 8
     assert all(browser.run(labels))
     assert browser.run("return document.querySelectorAll('#explore .whole').length") == 0
@@ -79,6 +86,11 @@ def test_ticks_restrict_the_numbers_the_table_and_grey_the_rest(browser: Browser
     assert words(browser, "[data-kept]") == "24 of 24 configurations"
     assert not any(browser.run(labels))
     assert browser.run(greyed) == "none"
+    tick(browser, "optimizer", "sgd")
+    browser.run("document.querySelector('[data-restriction] button').click()")
+    browser.settle()
+    assert len(rows(browser)) == 24
+    assert not browser.run("return document.querySelector('[data-restriction]').checkVisibility()")
     assert browser.drain()[0] == []
 
 
@@ -90,24 +102,61 @@ def test_a_restriction_that_leaves_nothing_says_what_to_do(browser: Browser, pag
     said = "No configuration left; tick a value or widen a range."
     assert words(browser, "[data-kept]") == f"0 of 24 configurations. {said}"
     assert words(browser, "[data-comparisons]") == said
+    assert words(browser, "[data-shown]") == "none of 24"
     assert said in words(browser, "[data-views]")
     assert "Area under each line" not in words(browser, "[data-views]")
     assert browser.drain()[0] == []
 
 
+def test_the_lead_counts_what_the_restriction_keeps(browser: Browser, awkward: Callable[[str], Any]) -> None:
+    every, page = awkward("every ending").analysis, awkward("every ending").page
+    browser.look(1000)
+    browser.open(page)
+    assert words(browser, "[data-counted]") == explore_section(every)["counted"], "as Python counts"
+    assert "diverged" in words(browser, "[data-counted]")
+    assert "more failed" in words(browser, "[data-counted]")
+    tick(browser, "optimizer", "sgd")
+    kept = every.trials[every.trials["configuration"].map(every.frames.configurations["optimizer"]) != "sgd"]
+    counted = kept[kept["counted"]]
+    said = words(browser, "[data-counted]")
+    assert said.startswith(f"{len(counted)} trials of {kept['configuration'].nunique()} configurations count here")
+    diverged = int((counted["status"] == "diverged").sum())
+    assert re.findall(r"(\d+) of which diverged", said) == ([str(diverged)] if diverged else [])
+    failed = int(kept["status"].isin(NO_RESULT).sum())
+    assert re.findall(r"(\d+) more failed", said) == ([str(failed)] if failed else [])
+
+
+def test_trials_without_a_score_are_crosses_at_what_stands_in(browser: Browser, awkward: Callable[[str], Any]) -> None:
+    written = awkward("every ending")
+    browser.look(1000)
+    browser.open(written.page)
+    missing = int(
+        own_scores(written.analysis.trials, written.analysis.epoch)[written.analysis.trials["counted"]].isna().sum()
+    )
+    assert missing
+    heights = browser.run(
+        "const svg = document.querySelectorAll('#explore .stage')[1].querySelector('svg');"
+        "const all = [...svg.querySelectorAll('.crosses.kept')].map(p => p.getAttribute('d')).join('');"
+        "const ends = svg.querySelector('.axes .edge').getAttribute('d').match(/[\\d.]+/g).map(Number);"
+        "return [[...all.matchAll(/M[\\d.]+ ([\\d.]+)/g)].map(found => Number(found[1])), ends[1], ends[2]]"
+    )
+    assert len(heights[0]) == missing
+    assert len(set(heights[0])) == 1
+    assert heights[1] < heights[0][0] < heights[2], "not on the edge of the axis"
+    assert "A cross marks a trial without a score, such as one that diverged; 0.5 stands in." in words(
+        browser, "[data-views]"
+    )
+
+
 def test_a_range_restricts_on_the_scale_of_the_space(browser: Browser, page: Analysis) -> None:
     rates = page.frames.configurations["learning_rate"]
     stops = browser.run("return Number(document.querySelector('.range input').max)")
-    assert stops > 10
-    move(browser, ".range input:last-of-type", stops // 2)
-    high = float(
-        browser.run("return document.querySelector('.range input:last-of-type').ariaValueText").replace("−", "-")
-    )
-    kept = int((rates <= high).sum())
-    assert 0 < kept < 24
-    # Round numbers on a log scale: the middle of the slider is near the geometric middle.
-    assert 0.2 < high / (rates.min() * rates.max()) ** 0.5 < 5
-    assert words(browser, "[data-kept]") == f"{kept} of 24 configurations"
+    assert stops + 1 == rates.nunique(), "the values that occur"
+    for stop in (stops // 2, stops // 2 + 1):
+        move(browser, ".range input:last-of-type", stop)
+        high = sorted(rates.unique())[stop]
+        assert browser.run("return document.querySelector('.range input:last-of-type').ariaValueText") == number(high)
+        assert words(browser, "[data-kept]") == f"{(rates <= high).sum()} of 24 configurations"
 
 
 def test_thresholds_and_restriction_are_one_question(browser: Browser, page: Analysis) -> None:
@@ -181,6 +230,15 @@ def test_a_drawn_box_selects_what_is_in_it(browser: Browser, page: Analysis, tit
     assert len(rows(browser, ".selected")) == chosen
     assert lit(browser) == [True, True, True]
     assert browser.run("return document.querySelectorAll('.brush').length") == 0
+    said = words(browser, "[data-selected]")
+    assert said == f"{chosen} configurations selected"
+    assert browser.run("return document.querySelector('[data-selected]').getBoundingClientRect().width") > 100
+    assert words(browser, "[data-card] h3") == "Means of the selection"
+    shown = sorted(rows(browser, ".selected"))
+    for step, place, configuration in ((1, 1, shown[0]), (1, 2, shown[1]), (-1, 1, shown[0]), (-1, chosen, shown[-1])):
+        browser.run("document.querySelector(`[data-step='${arguments[0]}']`).click()", step)
+        assert words(browser, "[data-selected]") == f"{said}, number {place} shown"
+        assert words(browser, "[data-card] h3") == f"Configuration {configuration}"
 
 
 def test_keys_reach_points_and_rows(browser: Browser, page: Analysis) -> None:

@@ -61,6 +61,11 @@ def test_the_card_shows_its_table_whole(browser: Browser, by_cell: tuple[Path, A
     browser.open(by_cell[0])
     browser.run("document.querySelector('#table tbody tr[data-unit]').click()")
     browser.settle()
+    high = "return document.querySelector('.card-place').getBoundingClientRect().height"
+    if width < 1568:
+        assert browser.run(high) < 60, "a line under the plots"
+        browser.run("document.querySelector('[data-card] details').open = true")
+    assert browser.run(high) > 150
     heads = browser.run("return [...document.querySelectorAll('[data-card] thead th')].map(head => head.textContent)")
     assert heads == ["Arm", "Score", "Outcome", "Threshold"]
     fits = (

@@ -154,6 +154,8 @@ def check_comparisons(found: Any, expected: Any, context: Any) -> int:
         other = scores[names[entry["arms"][0]], names[entry["arms"][1]]]
         for key in ("mean_difference", "low", "high", "p_value", "p_adjusted"):
             assert close(entry[key], other[key]), (*context, key, entry[key], other[key])
+        if other["p_value"] is None:
+            assert other["interval"] == f"none: {entry['why']}", (*context, "why")
         if "first_wins" in entry:
             assert entry["first_wins"] == other["first_wins"]["count"], context
             assert entry["second_wins"] == other["second_wins"]["count"], context
