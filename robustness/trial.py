@@ -14,6 +14,10 @@ from robustness.goal import GoalName
 
 DEFAULT_TRAINABLE = "classification"
 """The trainable of a study that names none."""
+FUNCTION = "function"
+"""The trainable of studies made of functions of the process that sweeps, by `robustness.sweep`."""
+IMPORTED = "imported"
+"""The trainable of studies whose runs were made elsewhere."""
 
 Status: TypeAlias = Literal[
     "planned", "running", "finished", "diverged", "out_of_memory", "timed_out", "failed", "pruned"

@@ -15,6 +15,7 @@ from report.words import (
     capitalised,
     enough_decimals,
     has_interval,
+    listed,
     made_positive,
     p_number,
     p_words,
@@ -24,6 +25,7 @@ from report.words import (
     units,
 )
 from robustness.errors import plural
+from robustness.trial import NO_RESULT, PENDING
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -105,8 +107,7 @@ def verdict(
         ]
     tested = [entry for entry in main if entry["p_value"] is not None]
     if not tested:
-        missing = "No pair is complete yet" if frames.paired else "Not every arm has a result yet"
-        return [f"{missing}, so the arms cannot be compared."]
+        return [f"{_missing(frames)}, so the arms cannot be compared."]
     if len(main) == 1:
         return _two_arms(tested[0], arms, frames.primary, tasks)
     sentences = _differences([entry for entry in tested if decided(entry)], frames.primary)
@@ -125,6 +126,17 @@ def verdict(
         return [first, f"No two arms differ significantly {after}: {smallest}.", _about_p(frames, tested)]
     rest = f" No significant difference: {'; '.join(open_pairs)}." if open_pairs else ""
     return [first, f"{capitalised(after)}, {'; '.join(sentences)}.{rest}", _about_p(frames, tested)]
+
+
+def _missing(frames: StudyFrames) -> str:
+    """Why no arms can be compared: trials are still to come, or have ended without a result."""
+    open_trials = frames.trials["status"].isin(PENDING).any()
+    lost = frames.trials[frames.trials["status"].isin(NO_RESULT)]
+    if open_trials or lost.empty:
+        return "No pair is complete yet" if frames.paired else "Not every arm has a result yet"
+    counts = listed([f"{count:,} of {arm}" for arm, count in lost["arm"].value_counts().items()])
+    missing = "No pair has a result of every arm" if frames.paired else "Not every arm has a result"
+    return f"{missing}, since trials ended without one ({counts})"
 
 
 def _both_p(entry: PairedComparison) -> str:

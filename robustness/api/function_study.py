@@ -21,7 +21,7 @@ from robustness.study.loading import make_study
 from robustness.study.sections import StudyFile
 from robustness.study.study import Study
 from robustness.trainables.function.study import name_of
-from robustness.trial import ENDED
+from robustness.trial import ENDED, FUNCTION, NO_RESULT
 
 SOURCE = "robustness.sweep"
 FURTHER_SECTIONS = ("compare_with", "contrasts", "default", "reference", "stop", "winners")
@@ -72,7 +72,7 @@ def function_study(
             raise StudyFileError(f"{SOURCE}: {unknown_name('option', key, options | set(FURTHER_SECTIONS))}")
     data: dict[str, Any] = {
         "description": description,
-        "trainable": "function",
+        "trainable": FUNCTION,
         "arms": [{"name": label, "method": name_of(function)} for label, function in functions.items()],
         "space": plain_space(space),
         "sampling": {
@@ -122,20 +122,26 @@ def _thresholds(
     return {"good": good_rule, "learned_nothing": nothing_rule, "primary": primary or "learned_nothing"}
 
 
-def check_unchanged(functions: Functions, store: StudyStore, accept: bool) -> None:
-    """Raise StoreError if the code of an arm has changed since results of it were stored, unless that is accepted."""
+def check_changes(functions: Functions, store: StudyStore, accept: bool) -> list[str]:
+    """Return the arms whose code has changed and that have no result yet, so that all of their trials may run again.
+
+    Raises StoreError if the code of an arm has changed since results of it were stored, unless that is accepted.
+    """
     known: Mapping[str, Mapping[str, Any]] = store.note(FUNCTIONS_NOTE) or {}
-    with_results = {key.arm for key, status in store.states().items() if status in ENDED}
-    for label, function in functions.items():
-        before = known.get(label)
-        if accept or before is None or label not in with_results or before["code"] == fingerprint(function):
+    with_results = {key.arm for key, status in store.states().items() if status in ENDED and status not in NO_RESULT}
+    changed = [
+        label for label, each in functions.items() if label in known and known[label]["code"] != fingerprint(each)
+    ]
+    for label in changed:
+        if accept or label not in with_results:
             continue
-        since = time.strftime("%Y-%m-%d %H:%M", time.localtime(before["since"]))
+        since = time.strftime("%Y-%m-%d %H:%M", time.localtime(known[label]["since"]))
         raise StoreError(
-            f"{name_of(function)} has changed since the first results of the arm {label!r} in study {store.name!r} "
-            f"({since}), which the new code would be mixed with: set another name or store, or accept_changes=True if "
-            "the change does not affect results"
+            f"{name_of(functions[label])} has changed since the first results of the arm {label!r} in study "
+            f"{store.name!r} ({since}), and old and new results would be mixed: set another name or store; or, if the "
+            "change does not affect these results, accept_changes=True, with retry=True to rerun failed trials"
         )
+    return [label for label in changed if label not in with_results]
 
 
 def save_fingerprints(functions: Functions, store: StudyStore) -> None:

@@ -13,15 +13,16 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from robustness.api.function_study import check_unchanged, function_study, save_fingerprints
+from robustness.api.function_study import check_changes, function_study, save_fingerprints
 from robustness.api.machines import Machines
 from robustness.api.progress_lines import ProgressLines, tell
 from robustness.api.result import Result
-from robustness.api.sweeping import Listener, register, run_sweep
+from robustness.api.sweeping import Listener, register, rerun_failed, run_sweep
 from robustness.errors import StudyFileError
 from robustness.plugins import functions_provided
 from robustness.store import open_store
 from robustness.study.study import Study
+from robustness.sweep.failed_trials import failed_trials, failure_lines
 from robustness.sweep.plan import make_plan
 from robustness.trainables.function.study import check_signatures
 
@@ -37,6 +38,7 @@ def sweep(
     ray_address: str | None = None,
     inline: bool = False,
     quiet: bool = False,
+    retry: bool = False,
     accept_changes: bool = False,
     **options: Any,
 ) -> Result:
@@ -48,8 +50,10 @@ def sweep(
     `robustness.api.function_study.function_study`: `configurations`, `metric`, `good`, `learned_nothing`, `seed`, ...
 
     `store` is the URL of the store (default: ROBUSTNESS_STORE or `sqlite:///robustness.db`). Trials run on Ray, at most
-    `workers` at once, or in this process with `inline`. `accept_changes` goes on with functions whose code has changed
-    since the first results. Raises a one-line `RobustnessError` before anything runs if something does not fit.
+    `workers` at once, or in this process with `inline`. `retry` also reruns trials that failed, timed out or ran out of
+    memory, discarding their stored results. `accept_changes` goes on with functions whose code has changed since the
+    first results; an arm without any result may change freely, and its failed trials run again. Raises a one-line
+    `RobustnessError` before anything runs if something does not fit.
     """
     machines = Machines(workers, ray_address, inline)
     with ExitStack() as stack:
@@ -61,11 +65,17 @@ def sweep(
         else:
             study, functions = function_study(arms, space, **options)
             stack.enter_context(functions_provided(study.name, functions))
-        return _run(study, functions, store, machines, quiet, accept_changes)
+        return _run(study, functions, store, machines, quiet, retry, accept_changes)
 
 
 def _run(
-    study: Study, functions: Functions | None, store: str | None, machines: Machines, quiet: bool, accept_changes: bool
+    study: Study,
+    functions: Functions | None,
+    store: str | None,
+    machines: Machines,
+    quiet: bool,
+    retry: bool,
+    accept_changes: bool,
 ) -> Result:
     if study.search is not None:
         raise StudyFileError(f"the study {study.name!r} has a `search` section; run it with `robustness optimize`")
@@ -80,16 +90,22 @@ def _run(
     )
     executor = machines.executor(listener.warn)
     executor.check(study.name)
+    mended: list[str] = []
     with open_store(store) as opened:
         if functions is not None and study.name in opened.names():
-            check_unchanged(functions, opened.study(study.name), accept_changes)
+            mended = check_changes(functions, opened.study(study.name), accept_changes)
         study, plan, registered = register(study, plan, opened, machines)
         with registered.lock():
             if functions is not None:
                 save_fingerprints(functions, registered)
+            if retry or mended:
+                rerun_failed(registered, "retry", listener.say, None if retry else mended)
             try:
                 run_sweep(study, plan, registered, executor, listener)
             except KeyboardInterrupt:
                 registered.plan_again()
                 raise
+        failures = failed_trials(registered.states(), registered.errors())
+        for line in failure_lines(failures, "`result.trials` lists them, `retry=True` reruns them"):
+            tell(line)
         return Result.of(registered)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
 from robustness.api.machines import Machines
 from robustness.api.progress_lines import ProgressLines, ScoringLines
+from robustness.errors import StudyFileError, plural
 from robustness.execution.protocol import Executor, StartInterrupted, never
 from robustness.store.store import Store
 from robustness.store.study_store import StudyStore
@@ -18,10 +19,11 @@ from robustness.sweep.progress import SweepProgress
 from robustness.sweep.recording import SweepWatcher
 from robustness.sweep.settling import settled
 from robustness.sweep.shards import SHARD_NOTE, Shard
+from robustness.sweep.stopping import STOPPED_NOTE
 from robustness.sweep.sweep import SweepResult, sweep, terms_of
 from robustness.sweep.untrained import covers, untrained_note
 from robustness.sweep.winners import plan_winners
-from robustness.trial import ENDED, TrialKey
+from robustness.trial import ENDED, NO_RESULT, TrialKey
 
 Watch = Callable[[SweepProgress], AbstractContextManager[SweepWatcher]]
 
@@ -45,6 +47,23 @@ def register(study: Study, plan: Plan, store: Store, machines: Machines) -> tupl
     if chosen != study:
         study, plan = chosen, make_plan(chosen)
     return study, plan, store.register(study, plan)
+
+
+def rerun_failed(
+    store: StudyStore, option: str, say: Callable[[str], None], arms: Collection[str] | None = None
+) -> None:
+    """Reset trials that ended without a result, of all arms or of some, to planned; the caller holds the lock.
+
+    Raises StudyFileError, which names the `option`, for a sweep that was stopped on its evidence.
+    """
+    if store.note(STOPPED_NOTE):
+        raise StudyFileError(
+            f"{option}: this sweep was stopped early on its evidence, which further results would change; "
+            f"run it without {option}"
+        )
+    with store.writer():
+        pass  # Saves results that the last sweep could not write.
+    say(f"{plural(store.reopen(NO_RESULT, arms), 'trial')} to rerun")
 
 
 def run_sweep(

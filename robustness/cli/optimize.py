@@ -9,7 +9,7 @@ from contextlib import nullcontext, suppress
 
 from robustness.api.progress_lines import tell
 from robustness.cli.interruption import Interruption, interruptible
-from robustness.cli.running import machines_of, print_warning, run_study
+from robustness.cli.running import load_named_study, machines_of, print_warning, run_study
 from robustness.cli.search_display import FinalLines, SearchLines, print_results
 from robustness.errors import StudyFileError
 from robustness.execution.protocol import StartInterrupted
@@ -19,7 +19,6 @@ from robustness.optimize.warm_starts import warm_starts
 from robustness.space.options import Scalar
 from robustness.store import open_store
 from robustness.store.study_store import StudyStore
-from robustness.study.loading import load_study
 from robustness.study.study import Study
 from robustness.sweep.settling import settled
 from robustness.sweep.sweep import terms_of
@@ -27,7 +26,7 @@ from robustness.sweep.sweep import terms_of
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and train final models; the exit code says whether all of it is done."""
-    study = load_study(arguments.study, arguments.set)
+    study = load_named_study(arguments)
     if study.search is None:
         raise StudyFileError(f"{arguments.study}: has no `search` section; run it with `robustness sweep`, or add one")
     machines_of(arguments).check(study)

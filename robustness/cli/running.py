@@ -5,31 +5,59 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from robustness.api.machines import Machines
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED, print_error
 from robustness.cli.interruption import Interruption, resume_line, store_option
 from robustness.cli.process import only_our_lines
-from robustness.errors import RobustnessError, StoreError, TakenOverError, plural
+from robustness.errors import RobustnessError, StoreError, StudyFileError, TakenOverError, plural
 from robustness.execution.protocol import ExecutionLost
 from robustness.guards.printable import printable
 from robustness.serve.addresses import ServeError
 from robustness.serve.beside import live_page
+from robustness.store import open_store
 from robustness.store.connection import address
 from robustness.store.study_store import StudyStore
-from robustness.trial import NO_RESULT, PENDING, Status
+from robustness.study.bundled import bundled_names, is_path
+from robustness.study.loading import load_study
+from robustness.study.study import Study
+from robustness.sweep.failed_trials import failed_trials, failure_lines
+from robustness.trial import FUNCTION, IMPORTED, NO_RESULT, PENDING, Status
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
-
-DID: dict[Status, str] = {"failed": "failed", "timed_out": "timed out", "out_of_memory": "ran out of memory"}
 
 
 def machines_of(arguments: argparse.Namespace) -> Machines:
     """Where the arguments ask for trials to run."""
     return Machines(arguments.workers, arguments.ray_address, arguments.inline)
+
+
+def load_named_study(arguments: argparse.Namespace) -> Study:
+    """Load the study that the arguments name; one without a file, but in the store, is refused with what to do."""
+    try:
+        return load_study(arguments.study, arguments.set)
+    except StudyFileError:
+        if is_path(arguments.study) or arguments.study in bundled_names("studies"):
+            raise
+        with suppress(StoreError), open_store(arguments.store, create=False) as store:
+            if arguments.study in store.names():
+                raise StudyFileError(_without_file(store.study(arguments.study))) from None
+        raise
+
+
+def _without_file(store: StudyStore) -> str:
+    trainable = store.document().get("trainable")
+    if trainable == FUNCTION:
+        return (
+            f"the study {store.name!r} was run from Python: make the same call of rb.sweep again, which resumes it; "
+            "with retry=True it also reruns failed trials"
+        )
+    if trainable == IMPORTED:
+        return f"the study {store.name!r} holds imported runs, which cannot be rerun"
+    return f"the study {store.name!r} is in the store, but running it takes its file: give a path ending in .yaml"
 
 
 def run_study(
@@ -70,13 +98,10 @@ def run_study(
     reported = _report(arguments, store, print_results)
     failed = sum(counts.get(status, 0) for status in failures)
     if failed:
-        how = ", ".join(f"{counts[status]:,} {DID[status]}" for status in failures if counts.get(status))
         retry = ", `--retry` reruns them" if arguments.command == "sweep" else ""
-        print(
-            f"trials without a result: {how}; `robustness status {store.name}{store_option(arguments)}` "
-            f"lists them{retry}",
-            file=sys.stderr,
-        )
+        what_next = f"`robustness status {store.name}{store_option(arguments)}` lists them{retry}"
+        for line in failure_lines(failed_trials(store.states(), store.errors(), failures), what_next):
+            print(printable(line), file=sys.stderr)
     return DONE if complete and reported and not failed else INCOMPLETE
 
 

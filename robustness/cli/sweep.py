@@ -7,23 +7,21 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from robustness.api.sweeping import Listener, register, run_sweep
+from robustness.api.sweeping import Listener, register, rerun_failed, run_sweep
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED
 from robustness.cli.display import Display, Printer
 from robustness.cli.interruption import Interruption, interruptible
-from robustness.cli.running import machines_of, print_warning, run_study
-from robustness.errors import StudyFileError, plural
+from robustness.cli.running import load_named_study, machines_of, print_warning, run_study
+from robustness.errors import StudyFileError
 from robustness.execution.inline import InlineExecutor
 from robustness.guards.printable import printable
 from robustness.store import open_store
 from robustness.store.study_store import StudyStore
-from robustness.study.loading import load_study
 from robustness.study.study import Study
 from robustness.sweep.plan import Plan, make_plan
 from robustness.sweep.shards import Shard, check_shard, read_shard
-from robustness.sweep.stopping import STOPPED_NOTE
 from robustness.sweep.sweep import read_keys, terms_of
-from robustness.trial import NO_RESULT, TrialKey
+from robustness.trial import TrialKey
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -40,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     shard = None if arguments.shard is None else read_shard(arguments.shard)
     if shard is not None and arguments.only:
         raise StudyFileError("--shard: cannot be combined with --only, which names single trials")
-    study = load_study(arguments.study, arguments.set)
+    study = load_named_study(arguments)
     if study.search is not None:
         raise StudyFileError(f"{arguments.study}: has a `search` section; run it with `robustness optimize`")
     machines_of(arguments).check(study)
@@ -59,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
                 return _reproduce(study, plan, sorted(ended), interruption)
         with registered.lock():
             if arguments.retry:
-                _reopen(registered, arguments.quiet)
+                rerun_failed(registered, "--retry", lambda line: _say(line, arguments.quiet))
             return run_study(
                 arguments,
                 registered,
@@ -67,20 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
                 lambda: _sweep(study, plan, registered, arguments, only, shard, interruption),
                 None if arguments.quiet or shard is not None else _print_headline,
             )
-
-
-def _reopen(store: StudyStore, quiet: bool) -> None:
-    """Reset trials that ended without a result to planned."""
-    if store.note(STOPPED_NOTE):
-        raise StudyFileError(
-            "--retry: this sweep was stopped early on its evidence, which further results would change; "
-            "run it without --retry"
-        )
-    with store.writer():
-        pass  # Saves results that the last sweep could not write.
-    count = store.reopen(NO_RESULT)
-    if not quiet:
-        print(f"{plural(count, 'trial')} to rerun", file=sys.stderr, flush=True)
 
 
 def _sweep(
@@ -95,7 +79,7 @@ def _sweep(
     """Run pending trials; returns whether all that were asked for have ended."""
     listener = Listener(
         watch=lambda progress: Display(progress, arguments.quiet),
-        say=lambda line: None if arguments.quiet else print(line, file=sys.stderr, flush=True),
+        say=lambda line: _say(line, arguments.quiet),
         warn=print_warning,
         stop=interruption,
     )
@@ -119,6 +103,11 @@ def _reproduce(study: Study, plan: Plan, keys: Sequence[TrialKey], interruption:
     if interruption():
         return INTERRUPTED
     return INCOMPLETE if printer.failed else DONE
+
+
+def _say(line: str, quiet: bool) -> None:
+    if not quiet:
+        print(line, file=sys.stderr, flush=True)
 
 
 def _print_headline(analysis: Analysis) -> None:

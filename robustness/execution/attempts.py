@@ -32,6 +32,9 @@ _OUT_OF_MEMORY = (
 )
 """Substrings by which a `RuntimeError` from CUDA, cuBLAS or the CPU allocator is recognised as out of memory."""
 
+NUMERICAL_OVERFLOW = (OverflowError, FloatingPointError)
+"""What Python, and numpy with `seterr(all="raise")`, raise where a tensor would have become infinite or NaN."""
+
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 """Ray sets this variable for trials with a share of a GPU and leaves it unchanged for trials without one."""
 
@@ -196,6 +199,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 def _ending_of(error: BaseException, seconds: float) -> Ending:
     if isinstance(error, Diverged):
         return Ending("diverged", error_line(error).removeprefix(f"{type(error).__name__}: "), seconds)
+    if isinstance(error, NUMERICAL_OVERFLOW):
+        return Ending("diverged", error_text(error), seconds)
     if isinstance(error, TrialFailed):
         return Ending(error.status, own_lines(str(error)), seconds, retry_if_asked=error.status == "failed")
     if isinstance(error, BadResult):

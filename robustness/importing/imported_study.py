@@ -18,10 +18,7 @@ from robustness.importing.options import ImportOptions
 from robustness.importing.pairing import Pairs
 from robustness.store import Store
 from robustness.store.bulk import EndedTrials, save_ended
-from robustness.trial import LARGEST
-
-IMPORTED = "imported"
-"""The trainable and sampling strategy of imported runs."""
+from robustness.trial import IMPORTED, LARGEST
 
 
 @dataclass(frozen=True)

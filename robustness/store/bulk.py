@@ -17,11 +17,10 @@ from robustness.store.checksums import of_json
 from robustness.store.consistency import trial_checksums
 from robustness.store.registering import StudyLike, insert_study
 from robustness.store.schema import MEASURES, configurations, epochs, studies, trials
+from robustness.trial import IMPORTED
 
 CHUNK = 20_000
 """The number of rows that are held as Python objects at a time."""
-IMPORTED = "imported"
-"""The trainable of studies whose runs were made elsewhere."""
 
 
 @dataclass(frozen=True)

@@ -57,9 +57,13 @@ def save(connection: Connection, buffer: Buffer, ids: Mapping[TrialKey, int]) ->
         _update_open(connection, [row for row in changes if tuple(row) == names])
 
 
-def reopen(connection: Connection, study: int, statuses: Collection[Status]) -> int:
-    """Reset trials with these statuses to planned, delete their results, and return their number."""
+def reopen(
+    connection: Connection, study: int, statuses: Collection[Status], arms: Collection[str] | None = None
+) -> int:
+    """Reset trials with these statuses, of all arms or some, to planned, delete their results, return the count."""
     chosen = (trials.c.study == study) & trials.c.status.in_(statuses)
+    if arms is not None:
+        chosen &= trials.c.arm.in_(arms)
     for table in (epochs, curves, predictions):
         connection.execute(delete(table).where(table.c.trial.in_(select(trials.c.id).where(chosen))))
     return connection.execute(update(trials).where(chosen).values(**REOPENED)).rowcount

@@ -209,11 +209,14 @@ class StudyStore:
         with self._database.read() as connection:
             return next_configuration(connection, self._row, search)
 
-    def reopen(self, statuses: Collection[Status]) -> int:
-        """Reset trials with these statuses to planned, delete their results, and return their number."""
+    def reopen(self, statuses: Collection[Status], arms: Collection[str] | None = None) -> int:
+        """Reset trials with these statuses, of all arms or of some, to planned; returns how many there are.
+
+        Their results are deleted.
+        """
         self._claim()
         with self._write() as connection:
-            return reopen(connection, self._row, statuses)
+            return reopen(connection, self._row, statuses, arms)
 
     def plan_again(self) -> None:
         """Reset running trials to planned, as none of them runs any more; does nothing if the store is away."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
-from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError, missing_file, unknown_name
+from robustness.errors import RobustnessError, SearchSpaceError, StudyFileError, missing_file, shown, unknown_name
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -33,10 +34,9 @@ def find_space(name_or_path: str, folder: Path) -> Path:
 
 
 def _find(name_or_path: str, folder: Path, kind: str, words: str, error: type[RobustnessError]) -> Path:
-    is_path = "/" in name_or_path or "\\" in name_or_path or name_or_path.endswith(SUFFIXES)
     path = folder / name_or_path
     try:
-        if is_path:
+        if is_path(name_or_path):
             if not path.exists():
                 stem = Path(name_or_path).stem
                 hint = f"; the bundled {words} is called {stem!r}" if stem in bundled_names(kind) else ""
@@ -48,6 +48,15 @@ def _find(name_or_path: str, folder: Path, kind: str, words: str, error: type[Ro
         raise error(f"{name_or_path[:200]!r}: is not a valid file name") from None
     if name_or_path in bundled_names(kind):
         return bundled(kind) / f"{name_or_path}.yaml"
+    for suffix in SUFFIXES:
+        with suppress(OSError, ValueError):
+            if (folder / f"{name_or_path}{suffix}").is_file():
+                raise error(f"unknown {words} {shown(name_or_path)}; did you mean the file {name_or_path}{suffix}?")
     raise error(
         f"{unknown_name(words, name_or_path, bundled_names(kind))}; for your own file give a path ending in .yaml"
     )
+
+
+def is_path(name_or_path: str) -> bool:
+    """Whether a text names a file, not a bundled study or search space."""
+    return "/" in name_or_path or "\\" in name_or_path or name_or_path.endswith(SUFFIXES)

@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from robustness.errors import plural
 from robustness.study.bundled import bundled_names
+from robustness.sweep.failed_trials import FailedTrials, failed_trials
 from robustness.sweep.outcomes import Outcome
 from robustness.sweep.trial_judge import TrialJudge
-from robustness.trial import COUNTED, ENDED, NO_RESULT, EpochResult, Status, TrialKey
+from robustness.trial import COUNTED, ENDED, FUNCTION, IMPORTED, NO_RESULT, EpochResult, Status, TrialKey
 
 if TYPE_CHECKING:
     from robustness.store.study_store import StudyStore
 
 FAILURES: tuple[Status, ...] = (*NO_RESULT, "diverged", "pruned")
 """The statuses of trials that ended early, in the order in which they are listed."""
-
-
-LONGEST_REASON = 120
-"""Characters of an error in a list of trials."""
 
 
 @dataclass(kw_only=True)
@@ -77,17 +74,14 @@ class Progress(ABC):
         return {status: counts[status] for status in FAILURES if counts[status]}
 
     def failed_trials(self) -> list[str]:
-        """One line for each trial that ended without a result."""
-        return [
-            f"{in_words(status)}: {self.trial_name(key)}{self._reason(key)}{self.how_to_reproduce(key)}"
-            for key, status in self.states.items()
-            if status in NO_RESULT
-        ]
+        """One line for each error that ended trials without a result, with the number of its trials."""
+        return [self._failed_line(group) for group in failed_trials(self.states, self.errors)]
 
-    def _reason(self, key: TrialKey) -> str:
-        """The last line of the trial's error, which names the exception."""
-        lines = self.errors.get(key, "").strip().splitlines()
-        return f": {lines[-1][:LONGEST_REASON]}" if lines else ""
+    def _failed_line(self, group: FailedTrials) -> str:
+        first = group.trials[0]
+        several = f"{len(group.trials):,} trials ({group.by_arm}), such as " if len(group.trials) > 1 else ""
+        error = f": {group.error}" if group.error else ""
+        return f"{in_words(group.status)}: {several}{self.trial_name(first)}{error}{self.how_to_reproduce(first)}"
 
     def seconds_left(self) -> float | None:
         """The work left, divided by the trials running at once; None until as many trials have ended as are running.
@@ -149,6 +143,8 @@ class SweepProgress(Progress):
     """Whether a trial has ended since this process began to watch."""
     winners: int | None = None
     """The largest number of further trials that winners can get; None in a study without winners."""
+    trainable: str = ""
+    """What trains the trials: a study of functions, or of imported runs, has no file to run again."""
 
     @staticmethod
     def of(store: StudyStore) -> SweepProgress:
@@ -178,6 +174,7 @@ class SweepProgress(Progress):
             metric=str(document["outcomes"]["metric"]),
             outcome=document["outcomes"]["primary"],
             epochs=document["training"].get("epochs"),
+            trainable=str(document.get("trainable", "")),
         )
         if document.get("winners"):
             # Loads pydantic, which would slow down `status` of all other studies.
@@ -256,6 +253,10 @@ class SweepProgress(Progress):
         return self.epochs
 
     def how_to_reproduce(self, key: TrialKey) -> str:
+        if self.trainable == IMPORTED:
+            return ""
+        if self.trainable == FUNCTION:
+            return " (to reproduce: make the same call of rb.sweep with retry=True, inline=True)"
         name = self.study if self.study in bundled_names("studies") else "STUDY.yaml"
         return f" (to reproduce: robustness sweep {name} --only {key} --inline)"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.studies import store_url, write_study
 
+import robustness
 from robustness.cli import main
 from robustness.cli.display import Display
 from robustness.store import open_store
@@ -59,6 +60,28 @@ def test_status_shows_running_trials_and_how_to_reproduce_a_failure(
     assert (
         bars[0].strip("\N{BOX DRAWINGS HEAVY HORIZONTAL}\N{BOX DRAWINGS HEAVY RIGHT}\N{BOX DRAWINGS HEAVY LEFT} ") == ""
     )
+
+
+def test_status_names_an_error_once_whole_and_how_functions_rerun(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = "the folder of the data is not there " * 4
+
+    def fails(lr: float) -> float:
+        raise ValueError(f"{reason}{lr > 0}")
+
+    url = store_url(tmp_path)
+    space = {"lr": [0.1, 0.2, 0.3]}
+    robustness.sweep({"a": fails, "b": fails}, space, configurations=3, name="mine", store=url, inline=True, quiet=True)
+    capsys.readouterr()
+    assert main(["status", "--store", url]) == 0
+    listed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("failed")]
+    assert listed == [
+        f"failed: 6 trials (3 of a, 3 of b), such as 0/a: ValueError: {reason}True (to reproduce: make the "
+        "same call of rb.sweep with retry=True, inline=True)"
+    ]
+    assert main(["sweep", "mine", "--retry", "--store", url]) == 2
+    assert "was run from Python: make the same call of rb.sweep again" in capsys.readouterr().err
 
 
 def test_status_of_a_store_that_is_not_there_makes_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,6 +142,11 @@ def many(count: int) -> dict[str, float]:
     return {METRIC: 0.6} | {f"m{number}": 0.5 for number in range(count)}
 
 
+def numpy_overflows() -> None:
+    with np.errstate(all="raise"):
+        np.float64(1e200) ** 2
+
+
 def recurse() -> None:
     recurse()
 
@@ -324,6 +329,8 @@ FAULTS: dict[str, Fault] = {
     "infinite loss": Fault(measures({METRIC: 0.5, "loss": INF}), "diverged", "the loss is infinite"),
     "says so": Fault(raises(Diverged(2, 3)), "diverged", "the loss is not finite"),
     "yields while closed": Fault(refuses_to_end, "diverged", "is NaN"),
+    "overflows": Fault(after(lambda: 1e200**2), "diverged", "^OverflowError: "),
+    "numpy overflows": Fault(after(numpy_overflows), "diverged", "^FloatingPointError: overflow"),
     # Raised errors; another attempt may succeed.
     "raises": Fault(raises(ValueError("a fault")), "failed", "^ValueError: a fault$", retried=True),
     "many lines": Fault(
