@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -15,7 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 from report.analysis import Analysis, analyse
-from report.document import Gallery, Numbers, Picture, Section
+from report.document import Gallery, Link, Numbers, Picture, Section
 from report.drawing.style import drawing
 from report.drawing.svg import quiet, to_svg
 from report.drawing.widths import Width, fit_to
@@ -30,7 +31,7 @@ from report.sections import make_sections, sections_by_part
 from report.sections.configurations import configuration_table
 from report.sections.provenance import provenance
 from report.sections.topic import Part
-from report.words import text
+from report.words import text, typeset
 from robustness.guards.outputs import GENERATOR, writing
 from robustness.store import StudyStore
 
@@ -137,10 +138,10 @@ def render(analysis: Analysis) -> str:
             name=text(frames.name, 200),
             # The description of an import is always the same.
             description="" if imported else text(frames.document.get("description", ""), 2000),
-            studied=studied(analysis),
+            studied=typeset(studied(analysis)),
             **_first_screen(first_screen(analysis)),
             arm_lines=arm_lines(analysis),
-            glossary=glossary(analysis),
+            glossary=[(typeset(word), typeset(meaning)) for word, meaning in glossary(analysis)],
             parts=draw_parts(analysis),
             configurations=configurations,
             csv=csv_link(frames),
@@ -174,7 +175,7 @@ def draw_parts(analysis: Analysis) -> list[DrawnPart]:
                     "about": _about([title for _, title in contents]),
                     # The sections of a study that stands alone are its answer.
                     "open": first or (analysis.alone and not last),
-                    "sentences": analysis.results["verdict"] if first else [],
+                    "sentences": list(typeset_all(analysis.results["verdict"])) if first else [],
                     "sections": draw_sections(sections),
                     "contents": contents,
                     "last": last,
@@ -197,21 +198,33 @@ def draw_sections(sections: Iterable[Section]) -> list[DrawnSection]:
         for section in sections:
             svgs: list[DrawnPicture] = []
             for picture in section.pictures:
-                svg = to_svg(picture.draw(), picture.name, picture.title, picture.description)
+                title, description = typeset(picture.title), typeset(picture.description)
+                svg = to_svg(picture.draw(), picture.name, title, description)
                 # Every text in it was escaped when the SVG was written.
-                svgs.append({"title": picture.title, "svg": Markup(svg)})  # noqa: S704
+                svgs.append({"title": title, "svg": Markup(svg)})  # noqa: S704
             drawn.append(
                 {
                     "name": section.name,
                     "title": section.title,
-                    "reading": section.reading,
+                    "reading": typeset(section.reading),
                     "pictures": svgs,
-                    "numbers": section.numbers,
-                    "notes": section.notes,
+                    "numbers": None if section.numbers is None else typeset_table(section.numbers),
+                    "notes": typeset_all(section.notes),
                     "galleries": section.galleries,
                 }
             )
     return drawn
+
+
+def typeset_all(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts as the page prints them."""
+    return tuple(typeset(each) for each in texts)
+
+
+def typeset_table(numbers: Numbers) -> Numbers:
+    """A table as the page prints it; links keep their sections."""
+    rows = (tuple(cell if isinstance(cell, Link) else typeset(cell) for cell in row) for row in numbers.rows)
+    return Numbers(typeset_all(numbers.columns), tuple(rows))
 
 
 def _analysed(study: StudyStore | StudyFrames | Analysis) -> Analysis:
@@ -220,6 +233,18 @@ def _analysed(study: StudyStore | StudyFrames | Analysis) -> Analysis:
 
 def _first_screen(screen: FirstScreen, level: int = 3, links: bool = True) -> dict[str, object]:
     """The values of `first_screen.html`: `level` is that of its heading; a notebook has no sections to link to."""
+    drawn = screen.comparisons
+    screen = replace(
+        screen,
+        sentence=typeset(screen.sentence),
+        location=typeset(screen.location),
+        further=typeset_all(screen.further),
+        comparisons=drawn if drawn is None else replace(drawn, note=typeset(drawn.note)),
+        arms=None if screen.arms is None else typeset_table(screen.arms),
+        arms_caption=typeset(screen.arms_caption),
+        warnings=typeset_all(screen.warnings),
+        folded=typeset_all(screen.folded),
+    )
     return {"screen": screen, "level": level, "links": links, "no_warnings": NO_WARNINGS}
 
 

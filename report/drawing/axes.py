@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from report.drawing.style import Arms
-from report.words import number, text
+from report.words import number, text, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def plain_numbers(axis: Axis) -> None:
 
     if getattr(axis.get_major_locator(), "_base", 10) == 10:
         axis.set_major_locator(RoundTicks())
-    axis.set_major_formatter(lambda value, _: number(value))
+    axis.set_major_formatter(lambda value, _: typeset(number(value)))
     axis.set_minor_formatter(lambda *_: "")
 
 

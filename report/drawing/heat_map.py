@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from report.drawing.style import panel
-from report.words import number, text
+from report.words import number, text, typeset
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +71,7 @@ def count_map(
         [f"{some:.0f}/{every:.0f}" if every else "" for some, every in zip(*rows, strict=True)]
         for rows in zip(count, of, strict=True)
     ]
-    down, across = ([number(value).replace(" to ", " to\n") for value in side] for side in values)
+    down, across = ([typeset(number(value)).replace(" to ", " to\n") for value in side] for side in values)
     shares = np.where(of > 0, count / np.maximum(of, 1), np.nan)
     size = 9.5 if of.shape[1] <= 6 else 7.5
     return heat_map(shares, labels, (down, across), (text(names[0], 40), text(names[1], 40)), colour, font_size=size)

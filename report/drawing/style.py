@@ -42,7 +42,7 @@ _RC: dict[str, Any] = {
     "axes.facecolor": "none",
     "axes.grid": True,
     "axes.axisbelow": True,
-    "axes.unicode_minus": False,
+    "axes.unicode_minus": True,
     "axes.formatter.use_mathtext": False,
     "grid.color": INK,
     "grid.alpha": 0.13,

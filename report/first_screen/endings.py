@@ -54,7 +54,7 @@ def _parts(analysis: Analysis, trials: pd.DataFrame) -> Iterator[str]:
 def _shared(analysis: Analysis, runs: pd.DataFrame) -> str:
     """` (all of mfvi, on svhn)`, where these runs have an arm or a task in common and the study has others."""
     every = "" if len(runs) == 1 else "all "
-    arms, tasks = runs["arm"].unique(), runs["task"].unique() if "task" in runs else ()
+    arms, tasks = runs["arm"].unique().tolist(), runs["task"].unique().tolist()
     parts = []
     if len(arms) == 1 and len(analysis.frames.arms) > 1:
         parts.append(f"{every}of {text(arms[0], 40)}")

@@ -40,6 +40,7 @@ from report.words import (
     signed_to,
     spaced,
     text,
+    typeset,
 )
 from robustness.statistics.means import METHOD, mean_test
 
@@ -315,7 +316,7 @@ def _draw(analysis: Analysis, dose: DoseResults, option: str, by: str | None) ->
     if wide:
         axes.set_xscale("log")
         axes.minorticks_off()
-    axes.set_xticks(doses, [number(dose) for dose in doses])
+    axes.set_xticks(doses, [typeset(number(dose)) for dose in doses])
     axes.set_xlabel(f"{option} of {text(dose['method'], 24)}")
     axes.set_ylabel(f"mean {analysis.metric_words}")
     figure.legend(handles=handles, loc="upper left", ncols=2, fontsize=9.5)

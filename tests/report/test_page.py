@@ -16,10 +16,11 @@ from urllib.parse import unquote
 import pytest
 from support.stores import AWKWARD, HOSTILE, Made, fill, made_study, typical
 
-from report.analysis import analyse
+from report.analysis import analyse, as_json_text
 from report.exports import results_csv
 from report.page import write_report
 from report.sections.verdict import verdict
+from report.words import typeset
 from robustness.store import Store, open_store
 from robustness.trial import Trial
 
@@ -96,12 +97,17 @@ def test_the_verdict_comes_first_then_warnings_then_pictures_then_the_table(twel
     page, _, sentences = twelve
     text = Page(page).text
     main = text[text.index("No significant difference between mfvi and radial") :]
-    first, _, rest = main.partition("Contents")
+    first, _, _ = main.partition("Contents")
     assert "Caveats" in first
     assert "Learned nothing" in first
-    # The last time is the section's own heading: its part names it, too.
-    rest = rest[rest.rindex("The verdict in full") :]
-    order = [*sentences, "Outcomes", "Pair by pair", "All configurations", "How it was made"]
+    rest = Page(page[page.index('<section id="full-verdict"') :]).text
+    order = [
+        *(" ".join(typeset(each).split()) for each in sentences),
+        "Outcomes",
+        "Pair by pair",
+        "All configurations",
+        "How it was made",
+    ]
     places = [rest.index(part) for part in order]
     assert places == sorted(places)
 
@@ -212,3 +218,25 @@ def test_warnings_name_what_weakens_the_verdict(store: Store, tmp_path: Path) ->
     assert "Only 11 paired configurations" in text
     assert "2 of 24 ended trials are left out of the fractions, with their pairs: 2 timed out." in text
     assert "Some trials were good and then diverged: 3 of mfvi" in text
+
+
+def test_numbers_have_a_minus_sign_on_the_page_and_a_hyphen_in_the_json(awkward: Callable[[str], Any]) -> None:
+    written = awkward("three arms")
+    page = written.page.read_text(encoding="utf-8").partition("<main")[2].partition('<section id="configurations"')[0]
+    page = re.sub(r'(?s)<section id="explore".*?</section>', "", page)
+    shown = re.findall(r">([^<>]+)<", page)
+    assert [words for words in shown if re.search(r"(?<![\w.\-−])-\.?\d", words)] == []
+    lines = re.findall(r">([^<>]+)<", re.sub(r"(?s)<svg.*?</svg>", "", page))
+    assert [words for words in lines if " %" in words] == []
+    assert any("−" in words for words in shown)
+    assert any("95\u00a0% interval" in words for words in shown)
+    text = as_json_text(written.analysis.results)
+    assert "−" not in text
+    assert "\u00a0%" not in text
+
+
+def test_exponents_names_and_ranges_keep_their_hyphens() -> None:
+    assert typeset("-4, [-0.5 to +1], 1e-5, vgg-11, 39-86 %, 2026-11-18") == (
+        "−4, [−0.5 to +1], 1e-5, vgg-11, 39-86\u00a0%, 2026-11-18"
+    )
+    assert typeset(typeset("(-.5)")) == "(−.5)"

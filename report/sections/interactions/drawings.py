@@ -14,7 +14,7 @@ from report.drawing.style import INK, panel
 from report.frames import TASK_BLOCK
 from report.scales import is_logarithmic, log_names
 from report.sections.interactions.entries import OtherSpace
-from report.words import number, text
+from report.words import number, text, typeset
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +76,7 @@ def draw_scores(analysis: Analysis, arms: list[str], name: str, task: int | None
         axes.set_xticks(range(len(kinds)), [text(kind, 16) for kind in kinds])
     if is_number and discrete:
         ticks = sorted(numeric.dropna().unique().tolist())
-        axes.set_xticks(ticks, [number(tick) for tick in ticks])
+        axes.set_xticks(ticks, [typeset(number(tick)) for tick in ticks])
         axes.minorticks_off()
     axes.set_xlabel(text(name, 40))
     axes.set_ylabel(analysis.metric_words)

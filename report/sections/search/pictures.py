@@ -15,7 +15,7 @@ from report.drawing.style import INK, panel
 from report.scales import is_logarithmic, margin
 from report.sections.search.entries import Run, SearchedArm, SearchedRange, SearchResults, Winner
 from report.sections.search.runs import objective_goal_of
-from report.words import DASH, metric_words, minus, named_values, number, score, spaced, text
+from report.words import DASH, metric_words, minus, named_values, number, score, spaced, text, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,7 +185,7 @@ def _draw_slice(analysis: Analysis, arms: Mapping[str, SearchedArm], name: str, 
                 label=text(arm, 16),
             )
     if choices:
-        axes.set_xticks(range(len(choices)), [number(choice) for choice in choices])
+        axes.set_xticks(range(len(choices)), [typeset(number(choice)) for choice in choices])
         axes.set_xlim(-0.5, len(choices) - 0.5)
     else:
         _scale(axes, "x", [option for option in options if "low" in option])

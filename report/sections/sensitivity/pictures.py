@@ -24,6 +24,7 @@ from report.words import (
     share_cell,
     short_units,
     text,
+    typeset,
 )
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _draw(analysis: Analysis, name: str, levels: HyperparameterRates) -> Figure:
             linewidth=1.4,
             label=text(arm, 40),
         )
-    labels = [number(value).replace(" to ", " to\n") for value in values]
+    labels = [typeset(number(value)).replace(" to ", " to\n") for value in values]
     small = 9.5 if sum(len(label) for label in labels) < 40 else 8
     axes.set_xticks(range(len(values)), labels, fontsize=small)
     axes.set_xlim(-0.6, len(values) - 0.4)
