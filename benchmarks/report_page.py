@@ -30,7 +30,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from results import Result, parser, show
 from store import command_seconds
 
-from robustness.store import open_store
+from robustness.goal import MAXIMIZE
+from robustness.store import StudyStore, open_store
+from robustness.store.consistency import KEY, trial_checksums
+from robustness.store.epoch_summaries import summaries, trial_starts
 from robustness.study.loading import make_study
 from robustness.sweep.plan import make_plan
 
@@ -86,6 +89,11 @@ def fill(file: Path, size: Size) -> str:
             "worker = 'w' || (id % 8), device = 'cpu', started = 1.7e9 + 100.0 * id, ended = 1.7e9 + 100.0 * id + 900.0"
         )
         connection.commit()
+        with open_store(f"sqlite:///{file}", create=False) as store:
+            ends = results(store.study(study.name))
+        update = "UPDATE robustness_trials SET metric = ?, metric_epoch = ?, checksum = ? WHERE position = ?"
+        connection.executemany(update, ends)
+        connection.commit()
     return study.name
 
 
@@ -100,6 +108,17 @@ def epochs(connection: sqlite3.Connection, count: int) -> Iterator[tuple[float, 
         for number in range(count):
             value = float(score[number])
             yield (trial, number + 1, number == 0, 6.0, value, value + 0.01, 1.1 - value, 40 + 60 / (number + 1), noise)
+
+
+def results(study: StudyStore) -> list[tuple[float, int, str, int]]:
+    """What the writer keeps of each trial at its end, which every reader checks: metric, its epoch, checksum, place."""
+    trials, stored = study.trials(), study.epochs()
+    _, best, _ = summaries(stored.loc[~stored["pretraining"]], KEY, "validation_auc", MAXIMIZE)
+    trials = trials.assign(metric=best["best"].to_numpy(), metric_epoch=best["best_epoch"].to_numpy())
+    starts = trial_starts(stored, KEY)
+    checksums = trial_checksums(trials, stored, np.arange(len(trials)).repeat(np.diff([*starts, len(stored)])))
+    ends = (trials["metric"].tolist(), trials["metric_epoch"].tolist(), checksums, range(len(trials)))
+    return list(zip(*ends, strict=True))
 
 
 def report(url: str, name: str, out: str) -> None:

@@ -30,7 +30,7 @@ from report.sections.tasks import TaskResults
 from report.sections.tasks import sentences as task_sentences
 from report.sections.verdict import verdict
 from report.watched import watched_sentence
-from report.words import metric_words, text
+from report.words import in_metric, metric_words, text, the_metric
 from robustness.goal import Goal
 from robustness.guards.outputs import GENERATOR
 from robustness.guards.printable import printable_json
@@ -107,6 +107,16 @@ class Analysis:
     @property
     def metric_words(self) -> str:
         return text(metric_words(self.frames.metric), 30)
+
+    @property
+    def the_metric(self) -> str:
+        """The metric's name, or `the metric` where it has none."""
+        return text(the_metric(self.frames.metric), 30)
+
+    @property
+    def in_metric(self) -> str:
+        """` in validation AUC`, behind a difference; nothing where the metric has no name."""
+        return in_metric(self.frames.metric)
 
     @property
     def hyperparameters(self) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +24,24 @@ class Picture:
     title: str
     description: str
     draw: Callable[[], Figure]
+
+
+class Link(str):
+    """A cell of a table that leads to a section of the page: its text, and the section's name."""
+
+    __slots__ = ("section",)
+    section: str
+
+    @staticmethod
+    def to(section: str, words: str) -> Link:
+        """The words as a link to the section of this name."""
+        link = Link(words)
+        link.section = section
+        return link
+
+    def __html__(self) -> str:
+        """The link as templates write it."""
+        return Markup('<a href="#{}">{}</a>').format(self.section, str(self))
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,12 @@ from robustness.goal import Goal, goal_in
 from robustness.space.stored import in_space_order, names_in
 from robustness.store import StudyStore
 from robustness.store.consistency import contradictions
+from robustness.store.epoch_summaries import summaries
 from robustness.store.registering import CURVES_NOTE
 from robustness.store.schema import MEASURES
 from robustness.study.arms import compared_arms, is_paired
 from robustness.study.registration import REGISTRATION_NOTE, Entry
 from robustness.study.unused import unused_hyperparameters
-from robustness.sweep.epoch_summaries import summaries
 from robustness.sweep.outcomes import Summary
 from robustness.sweep.stopping import STOPPED_NOTE, WATCHED_NOTE
 from robustness.trial import DEFAULT_CONFIGURATION, LARGEST, SEARCH_BLOCK, TrialKey
@@ -209,11 +209,18 @@ class StudyFrames:
         values = at_start.get(self.metric_column, pd.Series(np.nan, index=at_start.index))
         return pd.Series(values.to_numpy(dtype=float), index=pd.MultiIndex.from_frame(at_start[KEY]))
 
+    def trained(self, *measures: str) -> pd.DataFrame:
+        """The epochs after pre-training: `KEY`, epoch and those of the measures that any trial has.
+
+        A frame of all measures would be the largest part of the report's memory.
+        """
+        columns = [*KEY, "epoch", *(name for name in measures if name in self.epochs.columns)]
+        return self.epochs[columns] if self.is_trained.all() else self.epochs.loc[self.is_trained, columns]
+
     @cached_property
-    def trained_epochs(self) -> pd.DataFrame:
-        """The epochs after pre-training."""
-        pretraining = self.epochs["pretraining"].to_numpy(dtype=bool)
-        return self.epochs.loc[~pretraining] if pretraining.any() else self.epochs
+    def is_trained(self) -> NDArray[np.bool_]:
+        """Whether each epoch is one after pre-training."""
+        return ~self.epochs["pretraining"].to_numpy(dtype=bool)
 
     @cached_property
     def metric_column(self) -> str:
@@ -351,7 +358,7 @@ def is_missing(value: object) -> bool:
 
 def _summarised(stored: pd.DataFrame, frames: StudyFrames) -> pd.DataFrame:
     """The store's trials with the summaries of their epochs."""
-    number, best, last = summaries(frames.trained_epochs, KEY, frames.metric_column, frames.goal)
+    number, best, last = summaries(frames.trained(frames.metric_column), KEY, frames.metric_column, frames.goal)
     search = (stored["configuration"] // SEARCH_BLOCK).astype("Int64").where(stored["run"].notna())
     numbered = stored.assign(search=search)
     joined = numbered[[*KEY, "task", *_STAGE, "status", "metric", *_RAN]].astype(

@@ -108,10 +108,14 @@ class JudgedStudy:
             return around(centre)
         return float(finite.min()), float(finite.max())
 
-    def paired_scores(self, arm: str) -> list[NDArray[np.float64]]:
-        """The scores of an arm's trials in complete pairs at the study's epoch, an array for each configuration."""
-        own = self.planned[self.planned["paired"] & (self.planned["arm"] == arm)]
-        ordered = own.sort_values("configuration", kind="stable")
-        _, firsts = np.unique(ordered["configuration"].to_numpy(), return_index=True)
-        scores = ordered[f"score_{self.frames.rule}"].to_numpy(dtype=float)
-        return np.split(scores, firsts[1:]) if len(scores) else []
+    @cached_property
+    def paired_scores(self) -> dict[str, list[NDArray[np.float64]]]:
+        """By arm the scores of its trials in complete pairs at the study's epoch, an array for each configuration."""
+        paired = self.planned[self.planned["paired"]].sort_values("configuration", kind="stable")
+        return {arm: self._by_configuration(paired[paired["arm"] == arm]) for arm in self.frames.arms}
+
+    def _by_configuration(self, trials: pd.DataFrame) -> list[NDArray[np.float64]]:
+        scores = trials[f"score_{self.frames.rule}"].to_numpy(dtype=float)
+        _, firsts = np.unique(trials["configuration"].to_numpy(), return_index=True)
+        ends = [*firsts[1:].tolist(), len(scores)]
+        return [scores[first:end] for first, end in zip(firsts.tolist(), ends, strict=True)] if len(scores) else []

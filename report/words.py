@@ -7,6 +7,7 @@ configurations, and no count of trials stands beside it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,12 +20,15 @@ SIGNIFICANT = 0.05
 """The level at which a difference is significant."""
 MANY = 1e6
 """From here on, numbers are written with a power of ten."""
+TASK_UNIT = "standard deviations of its task"
+"""The unit of scores over several tasks (`report.comparison.task_units`)."""
 DASH = "–"
 """The cell of a table that has nothing to show."""
 ONE_TEST = (
     "Each 95 % interval and p-value belong to one test of that difference alone: the interval leaves out 0 exactly "
     "when p is below 0.05."
 )
+_NEGATIVE = re.compile(r"(?<![\w.−-])-(?=\.?\d)")
 OUTCOME_WORDS = {"learned_nothing": "learned nothing", "between": "between", "good": "good"}
 
 
@@ -42,6 +46,18 @@ def spaced(name: object) -> str:
 def metric_words(metric: str) -> str:
     """`validation AUC` for `validation_auc`."""
     return find_metric(metric).label
+
+
+def the_metric(metric: str) -> str:
+    """`validation AUC`; `the metric` where that is all that an import calls it."""
+    words = metric_words(metric)
+    return "the metric" if words.lower() == "metric" else words
+
+
+def in_metric(metric: str) -> str:
+    """` in validation AUC`, behind a difference; nothing where the metric has no name."""
+    words = metric_words(metric)
+    return "" if words.lower() == "metric" else f" in {words}"
 
 
 def number(value: object) -> str:
@@ -100,6 +116,14 @@ def listed(parts: Sequence[str], word: str = "and") -> str:
 def minus(number: str) -> str:
     """The number with a minus sign in place of a hyphen."""
     return number.replace("-", "−")
+
+
+def typeset(words: str) -> str:
+    """Text as pages and figures print it: a minus sign before a negative number, and no break before `%`.
+
+    Terminals, JSON, LaTeX and CSV keep the characters that one can type, and exponents are as in code: `1e-5`.
+    """
+    return _NEGATIVE.sub("−", words).replace(" %", "\u00a0%")
 
 
 def rounded(value: float, decimals: int = 0) -> str:
@@ -309,15 +333,27 @@ def is_significant(p_value: float | None) -> bool:
     return p_value is not None and p_value < SIGNIFICANT
 
 
-def p_words(value: float | None) -> str:
-    """`p = 0.031`, or in powers of ten below a thousandth; `no test` where none was possible."""
-    return "no test" if value is None else f"p = {p_number(value)}"
+def at_floor(p_value: float | None, permutations: int | None) -> bool:
+    """Whether no permutation was as extreme, so that the p-value is only known to be at most this."""
+    return p_value is not None and permutations is not None and p_value * (permutations + 1) < 1.5
 
 
-def p_number(value: float | None) -> str:
-    """A p-value as `0.031`, or in powers of ten below a thousandth; more digits where two would round it to 0.05."""
+def p_words(value: float | None, at_most: bool = False) -> str:
+    """`p = 0.031`, or in powers of ten below a thousandth; `p ≤ 0.003`; `no test` where none was possible."""
+    return "no test" if value is None else f"p {'≤' if at_most else '='} {p_number(value)}"
+
+
+def p_number(value: float | None, at_most: bool = False) -> str:
+    """A p-value as `0.031`, or in powers of ten below a thousandth; more digits where two would round it to 0.05.
+
+    `at_most` puts `≤` before it.
+    """
     if value is None:
         return DASH
+    return f"≤ {_p_digits(value)}" if at_most else _p_digits(value)
+
+
+def _p_digits(value: float) -> str:
     if 0.0495 <= value < SIGNIFICANT or SIGNIFICANT < value < 0.0505:
         return next(f"{value:.{digits}f}" for digits in (4, 6, 17) if float(f"{value:.{digits}f}") != SIGNIFICANT)
     if value >= 0.001:

@@ -20,7 +20,7 @@ from report.comparison.fractions import (
     outcome_counts,
     paired_comparison,
 )
-from report.comparison.pairs import Sample, by_configuration, by_task, has_outcome, normalised, side_by_side
+from report.comparison.pairs import Sample, by_configuration, by_task, has_outcome, normalised, side_by_side, task_units
 from report.comparison.scores import independent_scores, mean_score, score_comparison, score_comparisons, score_pairs
 
 __all__ = [
@@ -46,5 +46,6 @@ __all__ = [
     "score_pairs",
     "second_minus_first",
     "side_by_side",
+    "task_units",
     "turned",
 ]

@@ -26,7 +26,7 @@ from report.records.estimates import (
 from report.records.families import Evidence, Uncorrected, with_holm
 from robustness.statistics.clusters import configuration_means, effective_number
 from robustness.statistics.independent import fraction_test
-from robustness.statistics.paired import PairedTest, Table, paired_test, sign_flip
+from robustness.statistics.paired import PairedTest, Table, paired_test
 from robustness.statistics.proportions import NO_OBSERVATIONS, fraction_interval
 from robustness.statistics.tasks import stratified_test
 from robustness.sweep.outcomes import SUMMARIES, Judge, Summary
@@ -102,7 +102,7 @@ def compare(
         table = independent_table(judged, values, first, second)
         return paired_comparison((first, second), outcome, summary, table, None)
     pairs = side_by_side(judged, values, [first, second])
-    return paired_comparison((first, second), outcome, summary, *compare_pairs(pairs, sample))
+    return paired_comparison((first, second), outcome, summary, *compare_pairs(pairs, sample, exact=True))
 
 
 def paired_comparison(
@@ -119,10 +119,10 @@ def paired_comparison(
     return Uncorrected(entry, evidence, (frozenset(arms), outcome, summary))
 
 
-def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> tuple[PairedTable, Evidence | None]:
+def compare_pairs(pairs: pd.DataFrame, sample: Sample, exact: bool = False) -> tuple[PairedTable, Evidence | None]:
     """The comparison of pairs [pairs, 2] of zeros and ones; `p_value` is None if there is no pair.
 
-    The evidence is that of a watched sweep.
+    It has the exact test only if asked. The evidence is that of a watched sweep.
     """
     values = pairs.to_numpy(dtype=float)
     owners = pairs.index.get_level_values("configuration")
@@ -145,7 +145,7 @@ def compare_pairs(pairs: pd.DataFrame, sample: Sample) -> tuple[PairedTable, Evi
         "interval": interval.method,
         "p_value": None if tested is None else tested.p_value,
         "test": "score" if sample.tasks == 1 else "Mantel-Haenszel",
-        "p_exact": None if tested is None else tested.p_exact,
+        "p_exact": tested.p_exact if tested is not None and exact else None,
     }
     return (entry, None) if sample.watch is None else sample.watch.by_outcome(entry, pairs)
 
@@ -158,8 +158,8 @@ def _tested(values: NDArray[np.float64], pairs: pd.DataFrame, sample: Sample) ->
     found = stratified_test(by_task(pairs))
     if found is None:
         raise ValueError("there are no pairs")
-    exact = sign_flip(configuration_means(values[:, 0] - values[:, 1], owners))
-    return PairedTest(found.difference, found.interval, found.p_value, exact, found.effective)
+    differences = configuration_means(values[:, 0] - values[:, 1], owners)
+    return PairedTest(found.difference, found.interval, found.p_value, differences, found.effective)
 
 
 def independent_table(judged: pd.DataFrame, values: pd.Series[Any], first: str, second: str) -> PairedTable:

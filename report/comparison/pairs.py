@@ -89,13 +89,24 @@ def has_outcome(judged: pd.DataFrame, outcome: str, summary: str) -> pd.Series[A
     return (judged[f"outcome_{summary}"] == outcome).fillna(False).astype("float64")
 
 
-def normalised(judged: pd.DataFrame, values: pd.Series[Any], whole: pd.DataFrame | None = None) -> pd.Series[Any]:
-    """Scores in standard deviations of all trials on their task that count, so that tasks can be averaged.
+def task_units(judged: pd.DataFrame, values: pd.Series[Any]) -> pd.DataFrame:
+    """The `centre` and the `scale` of the scores on each task, by its place: their mean and standard deviation.
 
-    Of a restriction, mean and standard deviation are those of the column of the same name in the `whole` study.
+    Each configuration of each arm counts once, by the mean of its trials that count: extra seeds of a few
+    configurations, which means leave out, must not weigh more in the unit of these means.
     """
-    every, known = (judged, values) if whole is None else (whole, whole[values.name])
-    on_task = known.where(every["counted"]).astype("float64").groupby(every["replicate"] // TASK_BLOCK)
+    places = (judged["replicate"] // TASK_BLOCK).rename("place")
+    known = values.where(judged["counted"]).astype("float64")
+    on_task = known.groupby([judged["configuration"], judged["arm"], places]).mean().groupby(level="place")
+    scale = on_task.std(ddof=1)
+    return pd.DataFrame({"centre": on_task.mean(), "scale": scale.where(scale > 0, 1.0)})
+
+
+def normalised(judged: pd.DataFrame, values: pd.Series[Any], whole: pd.DataFrame | None = None) -> pd.Series[Any]:
+    """Scores in standard deviations of their task (`task_units`), so that tasks can be averaged.
+
+    Of a restriction, the units are those of the column of the same name in the `whole` study.
+    """
+    units = task_units(judged, values) if whole is None else task_units(whole, whole[values.name])
     tasks = judged["replicate"] // TASK_BLOCK
-    centre, scale = tasks.map(on_task.mean()), tasks.map(on_task.std(ddof=1))
-    return (values - centre) / scale.where(scale > 0, 1.0)
+    return (values - tasks.map(units["centre"])) / tasks.map(units["scale"])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from report.frames import StudyFrames
+from report.frames import KEY, StudyFrames
 from report.scales import around
 
 MOST_BYTES = 200_000
@@ -37,7 +37,9 @@ def thinned(epochs: pd.Series, values: NDArray[np.float64], owners: NDArray[np.i
     known = np.isfinite(values)
     if not known.any() or not trials:
         return ThinnedCurves(np.zeros((trials, 0), dtype=np.uint8), [], 0.0, 1.0)
-    numbers, sample, owner = epochs.to_numpy(dtype=float)[known], values[known], owners[known]
+    numbers, sample, owner = epochs.to_numpy(dtype=float), values, owners
+    if not known.all():
+        numbers, sample, owner = numbers[known], sample[known], owner[known]
     different = np.unique(numbers)
     bins = int(np.clip(MOST_BYTES // trials, FEWEST_BINS, MOST_BINS))
     if len(different) <= bins:
@@ -62,9 +64,10 @@ def thinned(epochs: pd.Series, values: NDArray[np.float64], owners: NDArray[np.i
 
 def ends_only(frames: StudyFrames) -> bool:
     """Whether an import has no more of any run than its best epoch and its last, which are not neighbours in some."""
-    if frames.document.get("trainable") != "imported" or frames.trained_epochs.empty:
+    epochs = frames.trained() if frames.document.get("trainable") == "imported" else pd.DataFrame()
+    if epochs.empty:
         return False
-    found = frames.trained_epochs.groupby(["configuration", "arm", "replicate"])["epoch"]
+    found = epochs.groupby(KEY)["epoch"]
     return bool(found.size().max() <= 2 and (found.max() - found.min()).max() > 1)
 
 

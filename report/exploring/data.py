@@ -167,7 +167,7 @@ class _Cells:
 
 
 def _curves(analysis: Analysis, cell: _Cells) -> CurveEntry:
-    epochs = analysis.frames.trained_epochs
+    epochs = analysis.frames.trained(analysis.metric)
     known = analysis.metric in epochs and len(epochs)
     epochs = epochs if known else epochs.iloc[:0]
     values = epochs[analysis.metric].to_numpy(dtype=float) if known else np.zeros(0)

@@ -166,7 +166,7 @@ def _note(analysis: Analysis) -> str:
         differences = f"Tango’s interval {tests}" if frames.paired else "Newcombe’s interval"
         known = f"Wilson’s intervals of fractions, {differences} of their differences; {known}"
     return (
-        f"As in the rest of the page: {known}. Bands of profiles and every other section, but the table of all "
-        "configurations, are computed for all configurations only. A restriction chosen after seeing the results needs "
+        f"As in the rest of the page: {known}. Bands of profiles, and all other sections except the table of "
+        "all configurations, ignore your restriction. A restriction chosen after seeing the results needs "
         "a new study to confirm it."
     )

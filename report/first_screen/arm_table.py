@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from report.document import Numbers
+from report.first_screen.endings import endings
 from report.judging import OUTCOMES, own_scores
+from report.records.comparisons import ScoreComparison
 from report.records.estimates import Fraction, known
+from report.sections.score_verdict import better_arm
 from report.words import DASH, brief, has_interval, metric_words, percent, plus_minus, score_decimals, short_units, text
 from robustness.errors import plural
 from robustness.metrics import find_metric
@@ -47,19 +50,34 @@ def arm_table(analysis: Analysis) -> ArmTable | None:
     cells = _written(analysis.frames.metric, scores, len(arms))
     table = tuple((text(arm, 60), *rows.get(arm, ()), *cells[place]) for place, arm in enumerate(arms))
     # The verdict is about the scores themselves only without thresholds.
-    compared = [] if analysis.frames.has_thresholds else list(scores) if analysis.frames.tasks else ["Mean"]
+    compared = {} if analysis.frames.has_thresholds else _means(analysis)
     best = {
-        (row, 1 + len(columns) + list(scores).index(column))
-        for column in compared
-        for row, value in enumerate(scores[column])
-        if value is not None and value == analysis.goal.best([each for each in scores[column] if each is not None])
+        (row, 1 + len(columns) + place)
+        for place, (name, column) in enumerate(scores.items())
+        for row in _best(analysis, compared.get(name, []), column)
     }
-    return ArmTable(
-        Numbers(("Arm", *columns, *(text(name, 24) for name in scores)), table), _caption(analysis), frozenset(best)
-    )
+    numbers = Numbers(("Arm", *columns, *(text(name, 24) for name in scores)), table)
+    return ArmTable(numbers, _caption(analysis, bool(best)), frozenset(best))
 
 
-def _caption(analysis: Analysis) -> str:
+def _means(analysis: Analysis) -> dict[str, list[ScoreComparison]]:
+    """The columns of means that the verdict compares, each with the comparisons of its arms."""
+    tasks = analysis.results["tasks"]
+    if tasks is not None:
+        return {task["task"]: task["scores"] for task in tasks["on"]} if len(tasks["on"]) <= MOST_TASKS else {}
+    return {"Mean": [entry for entry in analysis.results["scores"] if entry["epoch"] == analysis.epoch]}
+
+
+def _best(analysis: Analysis, compared: Sequence[ScoreComparison], column: Sequence[float | None]) -> set[int]:
+    """The arms whose mean is the best of a column or does not differ significantly from it; none if all are such."""
+    arms, means = list(analysis.results["arms"]), [value for value in column if value is not None]
+    best = arms[column.index(analysis.goal.best(means))] if means else None
+    losers = [entry for entry in compared if better_arm(entry, analysis.frames) == best]
+    worse = {arms.index(arm) for entry in losers for arm in entry["arms"] if arm != best} if best else set()
+    return {row for row, value in enumerate(column) if value is not None} - worse if worse else set()
+
+
+def _caption(analysis: Analysis, bold: bool) -> str:
     arms = analysis.results["arms"].values()
     counts = {entry["configurations"] for entry in arms}
     noun = "paired configuration" if analysis.frames.paired and len(arms) > 1 else "configuration"
@@ -68,17 +86,23 @@ def _caption(analysis: Analysis) -> str:
     tasks = f" on {plural(len(analysis.frames.tasks), 'task')}" if analysis.frames.tasks else ""
     epoch = "" if analysis.study.single_epoch else f", judged at the {analysis.epoch} epoch"
     ends = "; 95 % intervals in brackets" if analysis.frames.has_thresholds else ""
-    scores = _what_scores(analysis)
-    return f"{over}{each}{tasks}{epoch}{ends}{f'; {scores}' if scores else ''}"
+    return " ".join(
+        [endings(analysis), f"The table is over {over}{each}{tasks}{epoch}{ends}.", *_what_scores(analysis, bold)]
+    )
 
 
-def _what_scores(analysis: Analysis) -> str:
+def _what_scores(analysis: Analysis, bold: bool) -> Iterator[str]:
     """What the columns of scores are, which the line above the verdict says unless there are several tasks; that they
     are what the verdict compares, where it does."""
-    if analysis.frames.has_thresholds:
-        return f"median {analysis.metric_words} on each task" if analysis.frames.tasks else ""
-    on = f"mean {analysis.metric_words} on each task" if analysis.frames.tasks else f"scores: {analysis.metric_words}"
-    return f"{on}; the verdict compares means{_stand_in(analysis)}; the best are bold"
+    frames = analysis.frames
+    if frames.has_thresholds:
+        if frames.tasks:
+            yield f"Columns of tasks: median {analysis.metric_words}."
+        return
+    what = f"mean {analysis.metric_words} on each task" if frames.tasks else "means"
+    yield f"The verdict compares {what}{_stand_in(analysis)}."
+    if bold:
+        yield "Bold: the best mean, and any that does not differ significantly from it."
 
 
 def _stand_in(analysis: Analysis) -> str:

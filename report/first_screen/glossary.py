@@ -57,10 +57,10 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
         )
     if frames.paired and len(frames.arms) > 1:
         yield "pair", "the trials of one configuration with both arms; a pair counts if both have a result"
-        yield "result", "what a trial has that finished or diverged, even if it diverged before it had a score"
+        yield "result", "a trial has one if it finished or diverged, even if it diverged before its first score"
     yield (
         f"{analysis.epoch} epoch",
-        f"a trial is judged by its {analysis.metric_words} there; {analysis.goal.word} is better",
+        f"every trial is judged by {analysis.the_metric} at this epoch; {analysis.goal.word} is better",
     )
     if frames.has_thresholds:
         side, level = nothing_limit(analysis)
@@ -99,7 +99,7 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
         yield (
             "standard deviation of a task",
             (
-                "how far the scores on that task, of all arms and configurations, lie apart; in this unit differences "
-                "can be averaged over tasks"
+                "how far the scores on that task, of each configuration of each arm once, lie apart; in this unit "
+                "differences can be averaged over tasks"
             ),
         )

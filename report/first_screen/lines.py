@@ -6,19 +6,29 @@ scores by units of the metric; over several tasks scores are in standard deviati
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from report.comparison import favoured, second_minus_first
-from report.frames import TASK_BLOCK
+from report.comparison import favoured, second_minus_first, task_units
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import JudgedOutcome
 from report.sections.equivalence import margins_in
 from report.sections.score_verdict import better_arm
 from report.sections.tasks import OnTask
 from report.sections.verdict import decided
-from report.words import beside_zero, enough_decimals, has_interval, minus, p_words, score_decimals, signed, text
+from report.words import (
+    TASK_UNIT,
+    beside_zero,
+    enough_decimals,
+    has_interval,
+    minus,
+    p_words,
+    score_decimals,
+    signed,
+    text,
+)
 from robustness.statistics.equivalence import Verdict
 from robustness.statistics.means import METHOD
 
@@ -49,6 +59,11 @@ class Unit:
 
     def _signed(self, value: float, decimals: int) -> str:
         return signed(self.factor * value, decimals)
+
+    def bound(self, value: float) -> str:
+        """`±0.004`, rounded away from 0."""
+        size = 10.0**self.decimals
+        return f"±{math.ceil(abs(self.factor * value) * size - 1e-9) / size:.{self.decimals}f}"
 
     def plainly(self, value: float) -> str:
         """The value to the unit's own decimals."""
@@ -119,7 +134,9 @@ class Comparisons:
     unit: Unit
     """That of the axis."""
     margin: float | None
-    """Within which arms count as equivalent, on the axis."""
+    """Within which arms count as equivalent, on the axis; None without one, or where it is not in the axis's unit."""
+    margin_set: bool
+    """Whether the study set a margin at all."""
     better: str
     """What the better arm is: `less sensitive`, `better`."""
     more_is_better: bool
@@ -135,7 +152,7 @@ class Comparisons:
     @property
     def axis(self) -> str:
         """The label of the axis."""
-        words = {POINTS: ", percentage points", DEVIATIONS: ", standard deviations of its task"}
+        words = {POINTS: ", percentage points", DEVIATIONS: f", {TASK_UNIT} (SD)"}
         return f"Difference in the {self.quantity}{words.get(self.unit, '')}"
 
     @property
@@ -176,6 +193,7 @@ def _by_fractions(analysis: Analysis) -> Comparisons:
         quantity=f"share of {'good configurations' if good else 'configurations that learned nothing'}",
         unit=POINTS,
         margin=margins_in(analysis.frames.document)[0],
+        margin_set=margins_in(analysis.frames.document)[0] is not None,
         better=LESS_SENSITIVE,
         more_is_better=good,
         correction=_correction(analysis),
@@ -206,6 +224,7 @@ def _by_scores(analysis: Analysis) -> Comparisons:
         quantity=f"mean {analysis.metric_words}",
         unit=unit,
         margin=None if spread else margins_in(frames.document)[1],
+        margin_set=margins_in(frames.document)[1] is not None,
         better="better",
         more_is_better=not analysis.goal.minimizes,
         correction=_correction(analysis),
@@ -237,6 +256,7 @@ def _of_final_models(finals: FinalsResults) -> Comparisons:
         quantity="test AUC of the final models",
         unit=unit,
         margin=None,
+        margin_set=False,
         better="better",
         more_is_better=True,
         correction=f"Holm's correction{planned}" if len(lines) > 1 else None,
@@ -286,12 +306,10 @@ def _equivalent(analysis: Analysis, outcome: JudgedOutcome | None) -> list[set[s
 
 
 def _spread_by_task(analysis: Analysis) -> dict[str, float]:
-    """The standard deviation of all scores on each task, by which `report.comparison.normalised` divides."""
+    """The standard deviation of the scores on each task, by which `report.comparison.normalised` divides."""
     planned = analysis.study.planned
-    counted = planned[planned["counted"]]
-    spread = counted.groupby(counted["replicate"] // TASK_BLOCK)[f"score_{analysis.epoch}"].std(ddof=1)
-    known = {place: float(value) for place, value in spread.items() if value > 0}
-    return {task: known.get(place, 1.0) for place, task in enumerate(analysis.frames.tasks)}
+    known = task_units(planned, planned[f"score_{analysis.epoch}"])["scale"].to_dict()
+    return {task: float(known.get(place, 1.0)) for place, task in enumerate(analysis.frames.tasks)}
 
 
 def _correction(analysis: Analysis) -> str | None:

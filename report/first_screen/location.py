@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from report.sections import interactions
+from report.sections.interactions.entries import InteractionsResult
 from report.sections.location import Ahead, Concentrated, Location
-from report.words import enough_decimals, listed, minus, number, p_words, rounded, score_decimals, text
+from report.sections.sensitivity.levels import RANGE, level_words, two_digits
+from report.words import at_floor, enough_decimals, listed, p_words, rounded, score_decimals, text
 from robustness.errors import plural
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 3
 """More values than these are named by their ends, where they are neighbours."""
-_RANGE = re.compile(r"(\S+) to (\S+)")
-"""The label of a quarter of a hyperparameter's range."""
 
 
 def location_sentence(analysis: Analysis) -> str:
@@ -48,56 +47,108 @@ def _concentrated(analysis: Analysis, found: Location, arm: Concentrated) -> str
     return (
         f"With {_name(found['hyperparameter'])} {at}, {_name(arm['arm'])} {did} in {arm['count']} of "
         f"{plural(arm['of'], noun)}; with other values, in {arm['elsewhere_count']} of {arm['elsewhere_of']} "
-        f"({_interaction(found)})."
+        f"({_interaction(analysis, found)})."
     )
 
 
 def _crossing(analysis: Analysis, found: Location) -> str:
-    """`This average hides a crossing: at rate 1e-5 to 0.001 adam is ahead by 0.36 (...), at 0.1 to 1 sgd by 0.4.`"""
+    """`Which arm is ahead depends on rate: at 1e-5 to 0.001 adam is, by 0.36 (...); at 0.1 to 1 sgd ...`"""
     first, second = found["ahead"]
-    compared = len(analysis.frames.compared)
-    if compared == 1:
-        opening = "This average hides a crossing"
-    else:
-        arms = f"{_name(found['comparisons'][0][0])} and {_name(found['comparisons'][0][1])}"
-        which = f"All {compared}" if found["crossing"] == compared else f"{found['crossing']} of these {compared}"
-        opening = f"{which} averages hide a crossing, the widest that of {arms}"
-        if found["crossing"] == 1:
-            opening = f"The average of {arms} hides a crossing"
+    compared, name = len(analysis.frames.compared), _name(found["hyperparameter"])
+    arms = f"{_name(found['comparisons'][0][0])} and {_name(found['comparisons'][0][1])}"
+    opening = "Which arm is ahead depends"
+    if found["crossing"] > 1:
+        which = f"all {compared}" if found["crossing"] == compared else f"{found['crossing']} of the {compared}"
+        opening = f"In {which} comparisons, each arm is ahead somewhere; the difference of {arms} changes most,"
+    elif compared > 1:
+        opening = f"Which of {arms} is ahead depends"
+    gap = _not_shown(analysis, found)
     return (
-        f"{opening}: at {_name(found['hyperparameter'])} {_value(first['value'])} {_name(first['arm'])} is ahead by "
-        f"{_by(analysis, found, first)}, at {_value(second['value'])} {_name(second['arm'])} by "
-        f"{_by(analysis, found, second, opens=False)} ({_interaction(found)})."
+        f"{opening} {'with' if found['crossing'] > 1 else 'on'} {name}: at {level_words(first['value'])} "
+        f"{_name(first['arm'])} is ahead, by {_by(analysis, found, first)}; at {level_words(second['value'])} "
+        f"{_name(second['arm'])} is, by {_by(analysis, found, second, opens=False)}{f'; {gap}' if gap else ''} "
+        f"({_interaction(analysis, found)})."
     )
 
 
 def _one_sided(analysis: Analysis, found: Location) -> str:
-    """`fast is furthest ahead of slow at rate 0.1 to 1, by 0.3 (95 % interval 0.2 to 0.4; ...).`"""
-    (ahead,) = found["ahead"]
-    other = next(arm for arm in found["comparisons"][0] if arm != ahead["arm"])
-    return (
-        f"{_name(ahead['arm'])} is furthest ahead of {_name(other)} at {_name(found['hyperparameter'])} "
-        f"{_value(ahead['value'])}, by {_by(analysis, found, ahead)} ({_interaction(found)})."
-    )
+    """`mfvi is behind all 4 others at initial_rho −2 and 0, by 0.15 to 0.29; at −6 and −4 no difference is shown.`"""
+    shown, every = found["shown"], _every_value(analysis, found)
+    values = [each["value"] for each in shown]
+    where = values_in_words(values, every, "and") if len(values) < len(every) else "every value"
+    at = f"at {_name(found['hyperparameter'])} {where}"
+    if where == "every value":
+        least, most = (pick(shown, key=lambda each: each["most"])["value"] for pick in (min, max))
+        at = (
+            f"at every value of {_name(found['hyperparameter'])}, least at {level_words(least)} and most at "
+            f"{level_words(most)}"
+        )
+    gap = _not_shown(analysis, found)
+    rest = f"; {gap}" if gap else ""
+    return f"{_who(analysis, found)} {at}, by {_sizes(analysis, found)}{rest} ({_interaction(analysis, found)})."
 
 
-def _interaction(found: Location) -> str:
-    """`test of the interaction: p = 0.003, corrected over 6 hyperparameters`."""
+def _who(analysis: Analysis, found: Location) -> str:
+    """`fast is ahead of slow`, `mfvi is behind all 4 others`, `mfvi is behind radial and mfvi_scaled`."""
+    ahead = found["ahead"][0]["arm"]
+    behind = next(arm for arm in found["comparisons"][0] if arm != ahead)
+    if len(found["comparisons"]) == 1:
+        return f"{_name(ahead)} is ahead of {_name(behind)}"
+    shared = set.intersection(*(set(arms) for arms in found["comparisons"]))
+    arm, word = (ahead, "ahead of") if ahead in shared else (behind, "behind")
+    others = [_name(other) for arms in found["comparisons"] for other in arms if other != arm]
+    named = f"all {len(others)} others" if len(others) == len(analysis.frames.arms) - 1 else listed(others)
+    return f"{_name(arm)} is {word} {named}"
+
+
+def _sizes(analysis: Analysis, found: Location) -> str:
+    """`0.41 (95 % interval 0.39 to 0.42)` of one difference at one value, else the range of all: `0.15 to 0.29`."""
+    if len(found["comparisons"]) == len(found["shown"]) == 1:
+        return _by(analysis, found, found["ahead"][0])
+    ends = [min(each["least"] for each in found["shown"]), max(each["most"] for each in found["shown"])]
+    factor, decimals = _scale(analysis, found, ends)
+    return f"{' to '.join(dict.fromkeys(rounded(factor * end, decimals) for end in ends))}{_unit(analysis, found)}"
+
+
+def _not_shown(analysis: Analysis, found: Location) -> str:
+    """`at −6 and −4 no difference is shown`; empty where it is shown at every value."""
+    if not found["not_shown"]:
+        return ""
+    return f"at {values_in_words(found['not_shown'], _every_value(analysis, found), 'and')} no difference is shown"
+
+
+def _interaction(analysis: Analysis, found: Location) -> str:
+    """`test of the interaction: p ≤ 0.003, corrected over 6 hyperparameters`."""
     over = f", corrected over {found['tested']} hyperparameters" if found["tested"] > 1 else ""
-    p_value = p_words(found["p_adjusted"])
-    if len(found["comparisons"]) > 1:
-        return f"tests of the interaction: {p_value.replace('=', '≤')}{over}"
-    return f"test of the interaction: {p_value}{over}"
+    entry = _entry(analysis, found)
+    several = len(found["comparisons"]) > 1
+    floor = at_floor(entry["hyperparameters"][found["hyperparameter"]]["p_value"], entry["permutations"])
+    p_value = p_words(found["p_adjusted"], at_most=several or floor)
+    return f"test{'s' if several else ''} of the interaction: {p_value}{over}"
 
 
 def _by(analysis: Analysis, found: Location, ahead: Ahead, opens: bool = True) -> str:
     """`0.36 in test accuracy (95 % interval 0.31 to 0.41)`; only the first names unit and interval."""
-    factor, least = (100.0, 0) if found["outcome"] else (1.0, score_decimals(analysis.frames.metric, _size(ahead)) - 1)
-    value, *ends = (factor * each for each in _size(ahead))
-    decimals = enough_decimals(value, ends, rounded, max(0, least))
+    size = _size(ahead)
+    factor, least = _scale(analysis, found, size)
+    value, *ends = (factor * each for each in size)
+    decimals = enough_decimals(value, ends, rounded, least)
     low, high = (rounded(end, decimals) for end in ends)
-    unit = " points" if found["outcome"] else f" in {analysis.metric_words}"
-    return f"{rounded(value, decimals)}{unit if opens else ''} ({'95 % interval ' if opens else ''}{low} to {high})"
+    unit = _unit(analysis, found) if opens else ""
+    return f"{rounded(value, decimals)}{unit} ({'95 % interval ' if opens else ''}{low} to {high})"
+
+
+def _scale(analysis: Analysis, found: Location, sizes: Sequence[float]) -> tuple[float, int]:
+    """The factor of the unit, and the decimals of these differences."""
+    return (100.0, 0) if found["outcome"] else (1.0, max(0, score_decimals(analysis.frames.metric, sizes) - 1))
+
+
+def _unit(analysis: Analysis, found: Location) -> str:
+    """` points`, ` in test accuracy`; that it is not the headline's where that is in standard deviations."""
+    if found["outcome"]:
+        return " points"
+    several = len(analysis.frames.tasks) > 1
+    return f" in {analysis.the_metric} itself, not in standard deviations" if several else analysis.in_metric
 
 
 def _size(ahead: Ahead) -> tuple[float, float, float]:
@@ -106,37 +157,27 @@ def _size(ahead: Ahead) -> tuple[float, float, float]:
     return abs(ahead["difference"]), low, high
 
 
-def values_in_words(values: Sequence[object], every: Sequence[object]) -> str:
+def values_in_words(values: Sequence[object], every: Sequence[object], word: str = "or") -> str:
     """`−2 or 0`; of many neighbours, or of quarters of a range, `−6 to 0`."""
     places = [every.index(value) for value in values]
     neighbours = places == list(range(places[0], places[0] + len(places)))
     ordered = all(isinstance(value, int | float) and not isinstance(value, bool) for value in every)
-    first, last = (_RANGE.fullmatch(str(values[end])) for end in (0, -1))
+    first, last = (RANGE.fullmatch(str(values[end])) for end in (0, -1))
     if neighbours and first and last:
-        return f"{_number(first[1])} to {_number(last[2])}"
+        return f"{two_digits(first[1])} to {two_digits(last[2])}"
     if neighbours and ordered and len(values) > MOST_VALUES:
-        return f"{_value(values[0])} to {_value(values[-1])}"
-    return listed([_value(value) for value in values], "or")
-
-
-def _value(value: object) -> str:
-    """A value, or a quarter of a range, as `1e-5 to 0.0006`."""
-    found = _RANGE.fullmatch(value) if isinstance(value, str) else None
-    if found:
-        return f"{_number(found[1])} to {_number(found[2])}"
-    shown = number(value)
-    return minus(shown) if shown.startswith("-") and not isinstance(value, str) else shown
-
-
-def _number(end: str) -> str:
-    """An end of a quarter of a range in two digits."""
-    return f"{float(end):.2g}".replace("e-0", "e-")
+        return f"{level_words(values[0])} to {level_words(values[-1])}"
+    return listed([level_words(value) for value in values], word)
 
 
 def _every_value(analysis: Analysis, found: Location) -> list[object]:
     """All values of the hyperparameter, in order."""
-    entry = next(each for each in analysis.results["interactions"] if each["arms"] == found["comparisons"][0])
-    return [level["value"] for level in entry["hyperparameters"][found["hyperparameter"]]["levels"]]
+    levels = _entry(analysis, found)["hyperparameters"][found["hyperparameter"]]["levels"]
+    return [level["value"] for level in levels]
+
+
+def _entry(analysis: Analysis, found: Location) -> InteractionsResult:
+    return next(each for each in analysis.results["interactions"] if each["arms"] == found["comparisons"][0])
 
 
 def _name(name: str) -> str:

@@ -188,15 +188,37 @@ def _note(compared: Comparisons) -> str:
     if compared.margin is not None:
         size = f"{100 * compared.margin:g} points" if compared.unit == POINTS else f"{compared.margin:g}"
         parts.append(f"Shaded: the study's margin of equivalence, ±{size}.")
-    elif compared.unit != DEVIATIONS and any(line.verdict == "undecided" for line in compared.lines):
-        parts.append("No margin of equivalence was set.")
+    elif not compared.margin_set:
+        parts.append(f"No margin of equivalence was set, so no pair can be called equivalent{_undecided(compared)}.")
+    if compared.unit == DEVIATIONS:
+        parts.append(
+            "Scores of different tasks are averaged in standard deviations (SD): 1 SD is how far the scores on a task, "
+            "of all arms and configurations, typically lie from their mean."
+        )
     if any(line.unit != compared.unit for line in compared.lines):
         parts.append("Numbers of single tasks are in the metric's own unit.")
     if compared.correction is not None:
         parts.append(
-            f"Verdicts are after {compared.correction}, intervals are not: one may leave out 0 and be undecided."
+            f"Verdicts use p-values after {compared.correction}; intervals are not corrected, so an undecided one may "
+            "exclude 0."
         )
     return " ".join(parts)
+
+
+def _undecided(compared: Comparisons) -> str:
+    """`; all 6 undecided intervals lie within ±0.004`: the widest bound on what is not decided."""
+    lines = [line for line in compared.main if line.verdict == "undecided"]
+    ends = [
+        abs(end) for line in lines if line.low is not None and line.high is not None for end in (line.low, line.high)
+    ]
+    if not lines or len(ends) < 2 * len(lines):
+        return ""
+    which = "the undecided interval lies" if len(lines) == 1 else f"{_all(len(lines))} undecided intervals lie"
+    return f"; {which} within {compared.unit.bound(max(ends))}{compared.unit.words}"
+
+
+def _all(count: int) -> str:
+    return "both" if count == 2 else f"all {count}"
 
 
 def _tick_writer(compared: Comparisons, scale: Scale) -> Callable[[float], str]:

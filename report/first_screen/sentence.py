@@ -98,15 +98,21 @@ def _several(comparisons: Comparisons) -> str:
     basis = f"By the {comparisons.quantity}"
     rest = [_rest(comparisons, by[each], each) for each in _VERDICTS[1:]]
     if not different:
-        largest = max(comparisons.main, key=lambda line: abs(line.difference))
-        more, less = largest.arms if largest.difference >= 0 else largest.arms[::-1]
-        return (
-            f"No two of these arms differ significantly; the largest difference is in favour of "
-            f"{_name(more if comparisons.more_is_better else less)}: its {comparisons.quantity} is "
-            f"{'higher' if comparisons.more_is_better else 'lower'} than that of "
-            f"{_name(less if comparisons.more_is_better else more)} by {_amount(comparisons, largest, corrected=True)}."
-        )
+        return f"No two of these arms differ significantly{_smallest(comparisons)}."
     return f"{basis}, {_differences(comparisons, different)}{''.join(f'; {words}' for words in rest if words)}."
+
+
+def _smallest(comparisons: Comparisons) -> str:
+    """The comparison with the smallest p-value, without a winner; nothing without a test."""
+    tested = [line for line in comparisons.main if line.p_value is not None and line.p_adjusted is not None]
+    if not tested:
+        return ""
+    line = min(tested, key=lambda each: known(each.p_value))
+    first, second = (_name(arm) for arm in reversed(line.arms))
+    return (
+        f" in their {comparisons.quantity}; the smallest p-value is that of {first} and {second}, which differ by "
+        f"{_amount(comparisons, line, corrected=True)}"
+    )
 
 
 _VERDICTS: tuple[Verdict, ...] = ("different", "equivalent", "undecided")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from report.first_screen.arm_table import arm_table
+from report.first_screen.endings import endings
 from report.frames import TASK_BLOCK
-from report.words import text
+from report.words import listed, text
 from robustness.errors import plural
 
 if TYPE_CHECKING:
@@ -14,11 +16,17 @@ if TYPE_CHECKING:
 
 DRAWN = {"random": "random ", "sobol": "Sobol ", "grid": ""}
 """How configurations were chosen, in front of their name."""
+MOST_COUNTS = 3
+"""More different numbers of runs are named by their range."""
 
 
 def studied(analysis: Analysis) -> str:
-    """`5 arms x 86 random configurations, one run each; learned nothing: AUC below 0.63 at the last epoch; ...`."""
-    return "; ".join(_parts(analysis))
+    """`5 arms x 86 random configurations, one run each; learned nothing: AUC below 0.63 at the last epoch; ...`.
+
+    How the runs ended follows where no table of the arms says so.
+    """
+    line = "; ".join(_parts(analysis))
+    return f"{line}. {endings(analysis)}" if analysis.alone or arm_table(analysis) is None else line
 
 
 def _parts(analysis: Analysis) -> Iterator[str]:
@@ -36,7 +44,7 @@ def _parts(analysis: Analysis) -> Iterator[str]:
             good = "at most" if analysis.goal.minimizes else "at least"
             yield f"good: {good} {analysis.good:g}"
         else:
-            yield f"compared by {analysis.metric_words}{at}"
+            yield f"compared by {analysis.the_metric}{at}"
         yield f"{analysis.goal.word} is better"
     source = str((frames.document.get("imported") or {}).get("source") or "")
     if source:
@@ -46,7 +54,7 @@ def _parts(analysis: Analysis) -> Iterator[str]:
 
 
 def _runs(analysis: Analysis) -> str:
-    """`3 arms x 36 configurations x 5 tasks, one run each, up to 10 at 15 of these 540 combinations`."""
+    """`3 arms x 36 configurations x 5 tasks: of these 540 combinations, 525 have one run each and 15 have 10 each`."""
     frames = analysis.frames
     arms, total = plural(len(frames.arms), "arm"), len(frames.configurations)
     if analysis.alone:
@@ -68,17 +76,33 @@ def _runs(analysis: Analysis) -> str:
 
 
 def _each(sizes: list[int], expected: int) -> str:
-    """How many runs each combination has: `, one run each`, `, 4 runs each`, ..."""
-    if not sizes:
+    """How many runs each combination has: `, one run each`; `: 525 combinations have one run each, 15 have 10`."""
+    counts = {size: sizes.count(size) for size in sorted(set(sizes))}
+    if not counts:
         return ""
-    usual = max(set(sizes), key=lambda size: (sizes.count(size), -size))
-    words = ", one run each" if usual == 1 else f", {usual} runs each"
-    others = [size for size in sizes if size != usual]
-    if others:
-        ends = " to ".join(dict.fromkeys(str(size) for size in (min(others), max(others))))
-        words += f" ({ends} at {len(others):,} of {expected:,} combinations)"
     missing = expected - len(sizes)
-    return words + (f", none at {missing:,} of {expected:,} combinations" if missing else "")
+    if len(counts) == 1 and not missing:
+        return f", {_runs_each(*counts)} each"
+    many = len(counts) > MOST_COUNTS
+    shown = {min(counts): counts[min(counts)]} if many else counts
+    parts = [
+        f"{count:,} {_have(count)} {_runs_each(size)}{' each' if count > 1 else ''}" for size, count in shown.items()
+    ]
+    if many:
+        low, high = (pick(size for size in counts if size not in shown) for pick in (min, max))
+        parts.append(f"{len(sizes) - sum(shown.values()):,} have {low} to {high}")
+    if missing:
+        parts.append(f"{missing:,} {_have(missing)} none")
+    seeds = " (runs of one combination differ in their seed)" if max(counts) > 1 else ""
+    return f": of these {expected:,} combinations, {listed(parts)}{seeds}"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _runs_each(size: int) -> str:
+    return "one run" if size == 1 else f"{size} runs"
 
 
 def nothing_limit(analysis: Analysis) -> tuple[str, str]:

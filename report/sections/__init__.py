@@ -28,6 +28,7 @@ from report.judged_study import JudgedStudy
 from report.sections import (
     against,
     all_runs,
+    alternatives,
     best_of,
     budget,
     continual,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 
 
 SECTIONS: tuple[Topic, ...] = (
+    Topic(Group.FRACTIONS, alternatives.sections, "alternatives", alternatives.results, part=Part.HOW_SURE),
     Topic(Group.FRACTIONS, thresholds.sections, "thresholds", thresholds.results, part=Part.HOW_SURE),
     Topic(Group.FRACTIONS, epochs.sections, part=Part.HOW_SURE),
     Topic(Group.OWN, finals.sections, "finals", finals.results, part=Part.HOW_SURE),

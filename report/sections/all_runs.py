@@ -20,7 +20,7 @@ from report.frames import TASK_BLOCK
 from report.judged_study import JudgedStudy
 from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.families import Uncorrected, with_holm
-from report.words import OUTCOME_WORDS, is_significant, mean_change, p_number, points, text
+from report.words import OUTCOME_WORDS, TASK_UNIT, is_significant, mean_change, p_number, points, text
 from robustness.errors import plural
 
 if TYPE_CHECKING:
@@ -144,8 +144,8 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
     columns = ("Difference", "What", "Runs without a partner", "Pairs", "p", "All runs", "p")
     notes = (
-        "A paired test uses every pair of its two arms, also where a third has no such run; a run without a partner in "
-        "the other arm is in none.",
+        "A paired test uses every pair of its two arms, also where a third has no such run; runs without a partner in "
+        "the other arm are left out.",
         "All runs are compared as independent samples, in which every configuration counts by the mean of its runs, on "
         "each task alike. The test then no longer subtracts what both arms share on a configuration, so its interval "
         "may be much wider even where few runs were added.",
@@ -199,7 +199,7 @@ def _opening(analysis: Analysis, every: AllRuns) -> str:
 
 def _mean(analysis: Analysis) -> str:
     """What is compared, with its unit."""
-    unit = ", standard deviations of its task" if len(analysis.frames.tasks) > 1 else ""
+    unit = f", {TASK_UNIT}" if len(analysis.frames.tasks) > 1 else ""
     return f"mean {analysis.metric_words}{unit}"
 
 

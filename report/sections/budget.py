@@ -74,7 +74,7 @@ def results(study: JudgedStudy) -> BudgetResults:
     arms: dict[str, ArmBudget] = {}
     # Scores of several tasks have no common best.
     for arm in study.frames.arms if len(study.frames.tasks) < 2 else ():
-        groups = study.paired_scores(arm)
+        groups = study.paired_scores[arm]
         if not groups:
             continue
         trials = sum(len(group) for group in groups)
@@ -133,7 +133,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     if thresholds:
         most = "at most" if analysis.goal.minimizes else "at least"
         reading += f" Random trials until one is good ({most} {analysis.good:g}) with {chance} chance: {needed}."
-    configurations = min(len(analysis.study.paired_scores(arm)) for arm in arms)
+    configurations = min(len(analysis.study.paired_scores[arm]) for arm in arms)
     yield Section(
         "budget",
         "What tuning costs",

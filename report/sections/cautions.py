@@ -138,8 +138,8 @@ def _assumed_drawn(analysis: Analysis) -> Iterator[str]:
     about = analysis.frames.document.get("imported") or {}
     if about.get("adaptive_is_assumed") and not about.get("adaptive"):
         yield (
-            "It is not recorded how the configurations were proposed; assumed: independently. If earlier results "
-            "proposed them, fractions describe that search, not the space."
+            "How the configurations were chosen is not recorded; the page assumes independent draws. If a "
+            "search chose them by earlier results, these numbers describe that search, not the space."
         )
 
 
@@ -319,8 +319,8 @@ def _why_without(analysis: Analysis, trials: pd.DataFrame, metric: str) -> str:
 
 def _infinite(analysis: Analysis, trials: pd.DataFrame) -> bool:
     """Whether any of the trials reported an infinite metric."""
-    epochs = analysis.frames.trained_epochs
     metric = analysis.frames.metric_column
+    epochs = analysis.frames.trained(metric)
     reported = epochs.loc[np.isinf(epochs[metric]), KEY] if metric in epochs else epochs.loc[[], KEY]
     return not reported.merge(trials[KEY], on=KEY).empty
 

@@ -231,9 +231,9 @@ def _plainly(controls: Decomposition, goal: Goal, correction: str) -> str:
     clauses = [f"{way} from {listed(names)}" for way, names in ways.items() if names]
     absent = [word for way, word in ((GAIN, "better"), (LOSS, "worse")) if not ways[way]]
     if absent:
-        clauses.append(f"no step makes it significantly {' or '.join(absent)}")
-    by = "By the outcome or by the mean" if controls["outcome"] else "By the mean"
-    return f"{by}, after {correction}: {'; '.join(clauses)}."
+        clauses.append(f"no step is significantly {' or '.join(absent)}")
+    by = "share or mean" if controls["outcome"] else "mean"
+    return f"Changes in {by}, after {correction}: {'; '.join(clauses)}."
 
 
 def sections(analysis: Analysis) -> Iterator[Section]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import draw_lines, legend_above
 from report.drawing.style import OUTCOME_COLOURS, panel
+from report.frames import KEY
 from report.scales import margin
 from report.sections.thresholds import dashed_lines
 from report.words import OUTCOME_WORDS, text
@@ -38,22 +39,24 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         # A run of one epoch has no curve; two may be no more than the best epoch and the last.
         return
     judged = analysis.trials.dropna(subset=["outcome"])
-    keys = ["arm", "configuration", "replicate"]
-    trained = analysis.frames.trained_epochs
-    finite = trained.loc[np.isfinite(trained[analysis.metric]), [*keys, "epoch", analysis.metric]]
-    merged = finite.merge(judged[[*keys, "outcome"]], on=keys)
-    if merged.empty:
+    # An imported run may have a result and no epochs.
+    measured = judged.dropna(subset=["last_epoch"])
+    if measured.empty:
         return
+    sample = pd.concat([_sample(measured.loc[measured["arm"] == arm]) for arm in analysis.arms.names])
+    drawn = analysis.frames.trained(analysis.metric).merge(sample, on=KEY)
+    drawn = drawn.loc[np.isfinite(drawn[analysis.metric])]
+    last = float(measured["last_epoch"].max())
     pictures, rows, thinned, thresholds = [], [], False, analysis.frames.has_thresholds
     for place, arm in enumerate(analysis.arms.names):
-        own = merged.loc[merged["arm"] == arm]
+        own = measured.loc[measured["arm"] == arm]
         if own.empty:
             continue
         lines = [
             (str(group["outcome"].iloc[0]), group[["epoch", analysis.metric]].to_numpy())
-            for _, group in _sample(own).groupby(["configuration", "replicate"], sort=True)
+            for _, group in drawn.loc[drawn["arm"] == arm].groupby(["configuration", "replicate"], sort=True)
         ]
-        thinned |= len(lines) < own.groupby(["configuration", "replicate"]).ngroups
+        thinned |= len(lines) < len(own)
         counts = judged.loc[judged["arm"] == arm, "outcome"].value_counts()
         outcomes = ", ".join(f"{counts.get(key, 0)} {word}" for key, word in OUTCOME_WORDS.items())
         judging = f": {outcomes}" if thresholds else ""
@@ -62,7 +65,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
                 f"curves-{place}",
                 f"Learning curves of {text(arm)}",
                 f"{analysis.metric_words} by epoch, one line for each trial of {text(arm, 60)}{judging}.",
-                partial(_draw, analysis, lines, float(merged["epoch"].max()), None if thresholds else arm),
+                partial(_draw, analysis, lines, last, None if thresholds else arm),
             )
         )
         rows.append((text(arm, 60), *(str(counts.get(key, 0)) for key in OUTCOME_WORDS)))
@@ -72,7 +75,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section(
         "curves",
         "Learning curves",
-        _reading(merged, analysis),
+        _reading(measured, analysis),
         tuple(pictures),
         # Without thresholds, every trial is between them.
         Numbers(("Arm", *(word.capitalize() for word in OUTCOME_WORDS.values())), tuple(rows)) if thresholds else None,
@@ -80,12 +83,10 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _sample(own: pd.DataFrame) -> pd.DataFrame:
-    names = own[["configuration", "replicate"]].drop_duplicates().sort_values(["configuration", "replicate"])
-    if len(names) <= MOST_CURVES:
-        return own
-    kept = names.iloc[np.linspace(0, len(names) - 1, MOST_CURVES).round().astype(int)]
-    return own.merge(kept, on=["configuration", "replicate"])
+def _sample(trials: pd.DataFrame) -> pd.DataFrame:
+    """The key and the outcome of an even sample of the trials of an arm."""
+    places = np.linspace(0, len(trials) - 1, min(len(trials), MOST_CURVES)).round().astype(int)
+    return trials[[*KEY, "outcome"]].iloc[places]
 
 
 def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last: float, arm: str | None) -> Figure:
@@ -118,11 +119,9 @@ def _draw(analysis: Analysis, lines: list[tuple[str, NDArray[np.float64]]], last
     return figure
 
 
-def _reading(merged: pd.DataFrame, analysis: Analysis) -> str:
-    keys = ["arm", "configuration", "replicate"]
-    groups = merged.groupby(keys)[analysis.metric]
-    best = groups.min() if analysis.goal.minimizes else groups.max()
-    fell = analysis.goal.oriented(best - groups.last()).groupby("arm").median()
+def _reading(trials: pd.DataFrame, analysis: Analysis) -> str:
+    fell = analysis.goal.oriented(trials["best"] - trials["last"]).groupby(trials["arm"]).median()
     losses = "; ".join(f"{text(arm, 40)} {fell[arm]:.3f}" for arm in analysis.arms.names if arm in fell.index)
     side = "above" if analysis.goal.minimizes else "below"
-    return f"By how much the median trial ends {side} its own best epoch, in {analysis.metric_words}: {losses}."
+    unit = analysis.in_metric
+    return f"By how much the median trial ends {side} its own best epoch{f',{unit}' if unit else ''}: {losses}."

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import label_ends, plain_numbers
 from report.drawing.style import panel
+from report.frames import KEY
 from report.judged_study import JudgedStudy
 from report.words import number, text
 from robustness.statistics.turning import LEAST_VALUES, may_turn, turning_point
+from robustness.store.epoch_summaries import trial_starts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,34 +77,36 @@ def results(study: JudgedStudy) -> TurnsResults | None:
     The gradient's noise is examined by its logarithm, since it grows by factors.
     """
     frames = study.frames
-    epochs = frames.trained_epochs
-    if NOISE not in epochs:
+    epochs = frames.trained(*(measure for measure, _ in TURNS))
+    if NOISE not in epochs or epochs.empty:
         return None
-    named = [measure for measure, _ in TURNS if measure in epochs]
-    epochs = epochs[["configuration", "arm", "replicate", "epoch", *named]]
-    measured = epochs.groupby(["configuration", "arm", "replicate"])[NOISE].count()
+    starts = trial_starts(epochs, KEY)
+    measured = np.add.reduceat(epochs[NOISE].notna().to_numpy(dtype=np.int64), starts)
     if not (measured >= LEAST_VALUES).any():
         return None
-    arms = {arm: _arm(epochs[epochs["arm"] == arm]) for arm in frames.arms}
+    arms = {arm: _arm(epochs, starts, arm) for arm in frames.arms}
     sentences = [_sentence(arm, measures) for arm, measures in arms.items()]
     return {"arms": arms, "sentences": sentences, "alone": len(frames.configurations) == 1}
 
 
-def _arm(epochs: pd.DataFrame) -> dict[str, MeasureTurns]:
+def _arm(epochs: pd.DataFrame, starts: NDArray[np.int64], arm: str) -> dict[str, MeasureTurns]:
+    """The turns of an arm's trials; `starts` are the first rows of all trials."""
     measures: dict[str, MeasureTurns] = {}
-    ordered = epochs.sort_values(["configuration", "replicate"], kind="stable")
-    keys, numbers = ordered[["configuration", "replicate"]].to_numpy(), ordered["epoch"].to_numpy(dtype=np.int64)
+    numbers = epochs["epoch"].to_numpy(dtype=np.int64)
     # Frames of single trials would take most of the time of a large report.
-    ends = [*(np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1).tolist(), len(keys)] if len(keys) else []
-    spans = list(zip([0, *ends[:-1]], ends, strict=True))
+    first = epochs[KEY].iloc[starts]
+    own = (first["arm"] == arm).to_numpy()
+    keys = first.loc[own, ["configuration", "replicate"]].to_numpy()
+    ends = np.append(starts[1:], len(epochs))
+    spans = list(zip(starts[own].tolist(), ends[own].tolist(), strict=True))
     for measure, way in TURNS:
-        values = ordered[measure].to_numpy(dtype=float) if measure in ordered else np.full(len(ordered), np.nan)
+        values = epochs[measure].to_numpy(dtype=float) if measure in epochs else np.full(len(epochs), np.nan)
         if measure == NOISE:
             values = np.log(values, out=np.full(len(values), np.nan), where=values > 0)
         worth = _may_turn(values, spans, up=way == "up")
         trials = [
-            _trial(keys[start], numbers[start:end], values[start:end] if maybe else NOTHING, measure, up=way == "up")
-            for (start, end), maybe in zip(spans, worth, strict=True)
+            _trial(key, numbers[start:end], values[start:end] if maybe else NOTHING, measure, up=way == "up")
+            for key, (start, end), maybe in zip(keys, spans, worth, strict=True)
         ]
         places = [trial["epoch"] for trial in trials if trial["epoch"] is not None]
         measures[measure] = {
@@ -174,19 +178,13 @@ ACCURACY = "train_accuracy"
 
 def sections(analysis: Analysis) -> Iterator[Section]:
     """Each measure by epoch as a band over all pairs, with one chosen pair as lines; none if nothing was measured."""
-    kept, together = analysis.pairs, analysis.frames.trained_epochs
-    if not kept.empty:
-        paired = _in_pairs(together, kept)
-        together = together if paired.all() else together.loc[paired]
-    if {"cross_entropy", "entropy"} <= set(together.columns):
-        together = together.assign(kl=together["cross_entropy"] - together["entropy"])
     turns: TurnsResults | None = analysis.results.get("turns")
     turned = turns["arms"] if turns else {}
     chosen = choose_pair(analysis)
     pictures, rows = [], []
-    for measure, words in _available(together):
-        bands = _bands(together, measure)
-        lines = _lines(together, measure, chosen)
+    for measure, words, epochs in _available(analysis):
+        bands = _bands(epochs, measure)
+        lines = _lines(analysis, measure, chosen)
         marks = {
             arm: epoch
             for arm, measures in turned.items()
@@ -208,7 +206,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
                 rows.append((text(arm, 60), words, number(float(middle.iloc[0])), number(float(middle.iloc[-1]))))
     if not pictures:
         return
-    of = "all trials" if kept.empty else "the trials of complete pairs"
+    of = "all trials" if analysis.pairs.empty else "the trials of complete pairs"
     notes = [f"Bands hold the middle 80 % of {of}, dotted lines are their medians."]
     if chosen:
         values = ", ".join(f"{name} {number(value)}" for name, value in analysis.hyperparameters_of(chosen[0]).items())
@@ -222,7 +220,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     yield Section(
         "dynamics",
         "Training dynamics",
-        " ".join((turns and turns["sentences"]) or [_reading(together, analysis)]),
+        " ".join((turns and turns["sentences"]) or [_reading(analysis)]),
         tuple(pictures),
         Numbers(("Arm", "Measure", "Median at its first epoch", "Median at its last"), tuple(rows)),
         tuple(notes),
@@ -245,7 +243,7 @@ def _which_pair(analysis: Analysis) -> str:
     lasting = pairs.groupby(KEYS)["epochs"].min() > 1
     among = ", of those in which every arm ran for more than one epoch" if lasting.any() and not lasting.all() else ""
     apart = "whose arms differ most" if len(analysis.arms.names) == 2 else "whose best and worst arm differ most"
-    return f"the pair {apart} in {analysis.metric_words} at the {analysis.epoch} epoch{among}"
+    return f"the pair {apart}{analysis.in_metric} at the {analysis.epoch} epoch{among}"
 
 
 def choose_pair(analysis: Analysis) -> tuple[int, int] | None:
@@ -263,27 +261,45 @@ def choose_pair(analysis: Analysis) -> tuple[int, int] | None:
     return int(configuration), int(replicate)
 
 
-def _available(epochs: pd.DataFrame) -> list[tuple[str, str]]:
+def _available(analysis: Analysis) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """The measures of `MEASURES` that were recorded, with training accuracy in place of a training AUC."""
-    known = [(name, words) for name, words in MEASURES if name in epochs.columns and np.isfinite(epochs[name]).any()]
-    if "train_auc" in dict(known) or ACCURACY not in epochs.columns:
-        return known
-    accuracy = [(ACCURACY, "training accuracy")] if np.isfinite(epochs[ACCURACY]).any() else []
-    return [*accuracy, *known]
+    for name, words in MEASURES:
+        epochs = _measured(analysis, name)
+        if epochs.empty and name == "train_auc":
+            name, words, epochs = ACCURACY, "training accuracy", _measured(analysis, ACCURACY)
+        if not epochs.empty:
+            yield name, words, epochs
+
+
+def _measured(analysis: Analysis, measure: str, pair: tuple[int, int] | None = None) -> pd.DataFrame:
+    """`arm`, `epoch` and a measure where it is finite: of one pair, of all pairs, or of all trials without any."""
+    epochs = analysis.epochs
+    if measure == "kl" and {"cross_entropy", "entropy"} <= set(epochs.columns):
+        values = epochs["cross_entropy"] - epochs["entropy"]
+    elif measure in epochs.columns:
+        values = epochs[measure]
+    else:
+        return epochs.iloc[:0]
+    kept = analysis.frames.is_trained & np.isfinite(values.to_numpy(dtype=float))
+    if pair is not None:
+        kept &= ((epochs["configuration"] == pair[0]) & (epochs["replicate"] == pair[1])).to_numpy()
+    elif not analysis.pairs.empty:
+        kept &= _in_pairs(epochs, analysis.pairs)
+    measured: pd.DataFrame = epochs.loc[kept, ["arm", "epoch"]].assign(**{measure: values[kept]})
+    return measured
 
 
 def _bands(epochs: pd.DataFrame, measure: str) -> dict[str, pd.DataFrame]:
     """For each arm a frame by epoch with the 10, 50 and 90 % points."""
-    finite = epochs.loc[np.isfinite(epochs[measure]), ["arm", "epoch", measure]]
-    points = finite.groupby(["arm", "epoch"])[measure].quantile([0.1, 0.5, 0.9]).unstack()  # noqa: PD010
-    return {str(arm): points.loc[arm] for arm in points.index.get_level_values("arm").unique()}
+    arms = ((str(arm), epochs.loc[epochs["arm"] == arm, ["epoch", measure]]) for arm in epochs["arm"].unique())
+    points = np.array([0.1, 0.5, 0.9])
+    return {arm: own.groupby("epoch")[measure].quantile(points).unstack() for arm, own in arms}  # noqa: PD010
 
 
-def _lines(epochs: pd.DataFrame, measure: str, chosen: tuple[int, int] | None) -> dict[str, NDArray[np.float64]]:
+def _lines(analysis: Analysis, measure: str, chosen: tuple[int, int] | None) -> dict[str, NDArray[np.float64]]:
     if chosen is None:
         return {}
-    own = epochs.loc[(epochs["configuration"] == chosen[0]) & (epochs["replicate"] == chosen[1])]
-    own = own.loc[np.isfinite(own[measure])]
+    own = _measured(analysis, measure, chosen)
     return {str(arm): group[["epoch", measure]].to_numpy() for arm, group in own.groupby("arm")}
 
 
@@ -331,16 +347,16 @@ def _draw(
     return figure
 
 
-def _reading(epochs: pd.DataFrame, analysis: Analysis) -> str:
+def _reading(analysis: Analysis) -> str:
     for measure, words, sentence in (
         ("gradient_sd", "standard deviation of the NLL's gradient", "Over all epochs the median {words} is {medians}."),
         ("train_auc", "training AUC", "At the last epoch the median {words} is {medians}."),
         ("nll", "NLL term", "At the last epoch the median {words} is {medians}."),
     ):
-        if measure not in epochs.columns:
+        finite = _measured(analysis, measure)
+        if finite.empty:
             continue
-        finite = epochs.loc[np.isfinite(epochs[measure])]
-        if measure != "gradient_sd" and len(finite):
+        if measure != "gradient_sd":
             finite = finite.loc[finite["epoch"] == finite.groupby("arm")["epoch"].transform("max")]
         median = finite.groupby("arm")[measure].median()
         medians = ", ".join(f"{number(float(median[a]))} for {text(a, 40)}" for a in analysis.arms.names if a in median)

@@ -11,7 +11,7 @@ from report.document import Numbers, Section
 from report.records.comparisons import Change
 from report.sections.score_verdict import better_arm
 from report.sections.verdict import decided
-from report.words import bracketed_change, capitalised, listed, p_number, text
+from report.words import TASK_UNIT, bracketed_change, capitalised, listed, p_number, text
 from robustness.errors import plural
 from robustness.sweep.outcomes import SUMMARIES
 
@@ -23,7 +23,7 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class _Compared:
+class Compared:
     """A comparison at one epoch, the second arm minus the first, and the arm that it favours."""
 
     change: Change
@@ -33,7 +33,9 @@ class _Compared:
 def sections(analysis: Analysis) -> Iterator[Section]:
     """Each comparison at either epoch; none where both are one and the same, and of a single arm."""
     own, other = analysis.epoch, next(each for each in SUMMARIES if each != analysis.epoch)
-    compared = {arms: (at[own], at[other]) for arms, at in _by_arms(analysis).items() if own in at and other in at}
+    compared = {
+        arms: (at[own], at[other]) for arms, at in compared_by_epoch(analysis).items() if own in at and other in at
+    }
     if not compared:
         return
     rows = []
@@ -53,7 +55,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     what = f"the share that {outcome}" if analysis.frames.has_thresholds else f"mean {analysis.metric_words}"
     unit = ", in percentage points" if analysis.frames.has_thresholds else ""
     if len(analysis.frames.tasks) > 1 and what.startswith("mean"):
-        unit = ", in standard deviations of its task"
+        unit = f", in {TASK_UNIT}"
     yield Section(
         "epochs",
         f"At the {other} epoch",
@@ -67,24 +69,24 @@ def sections(analysis: Analysis) -> Iterator[Section]:
     )
 
 
-def _by_arms(analysis: Analysis) -> dict[tuple[str, ...], dict[str, _Compared]]:
+def compared_by_epoch(analysis: Analysis) -> dict[tuple[str, ...], dict[str, Compared]]:
     """The comparisons that the verdict is about, by arms and epoch, as far as there is a result."""
     frames = analysis.frames
-    found: dict[tuple[str, ...], dict[str, _Compared]] = {}
+    found: dict[tuple[str, ...], dict[str, Compared]] = {}
     if frames.has_thresholds:
         for entry in analysis.results["paired"]:
             if entry["outcome"] == analysis.primary and entry["p_value"] is not None:
-                compared = _Compared(second_minus_first(entry, entry["difference"]), decided(entry))
+                compared = Compared(second_minus_first(entry, entry["difference"]), decided(entry))
                 found.setdefault(tuple(entry["arms"]), {})[entry["epoch"]] = compared
     else:
         for score in analysis.results["scores"]:
             if score["p_value"] is not None:
-                compared = _Compared(second_minus_first(score, score["mean_difference"]), better_arm(score, frames))
+                compared = Compared(second_minus_first(score, score["mean_difference"]), better_arm(score, frames))
                 found.setdefault(tuple(score["arms"]), {})[score["epoch"]] = compared
     return found
 
 
-def _reading(analysis: Analysis, compared: dict[tuple[str, ...], tuple[_Compared, _Compared]]) -> str:
+def _reading(analysis: Analysis, compared: dict[tuple[str, ...], tuple[Compared, Compared]]) -> str:
     """Whether the verdict at the other epoch would be another."""
     own, other = analysis.epoch, next(each for each in SUMMARIES if each != analysis.epoch)
     changed = [arms for arms, (at_own, at_other) in compared.items() if at_own.better != at_other.better]

@@ -2,8 +2,9 @@
 
 Only a difference that depends on a hyperparameter after correction (`report.sections.interactions`) lies anywhere.
 Where the verdict decides such differences of fractions, they lie where the arm with the larger fraction has the outcome
-more often than it does overall. Else, and where either arm is ahead at some value, the difference that changes most
-between two values is named, and where each arm is furthest ahead in it.
+more often than it does overall. Where each arm is ahead at some value, the difference that changes most between two
+values is named, and where each arm is furthest ahead in it. Else differences that depend on the same hyperparameter lie
+at the values at which each of them is shown.
 """
 
 from __future__ import annotations
@@ -42,6 +43,14 @@ class Ahead(TypedDict):
     high: float
 
 
+class ShownAt(TypedDict):
+    """A value at which every difference is shown, with the smallest and the largest of them, without their sign."""
+
+    value: object
+    least: float
+    most: float
+
+
 class Location(TypedDict):
     """Where a difference lies, by the hyperparameter on which it depends."""
 
@@ -61,15 +70,31 @@ class Location(TypedDict):
     concentrated: Concentrated | None
     ahead: list[Ahead]
     """Empty with `concentrated`."""
+    shown: list[ShownAt]
+    """Where no comparison crosses; else empty."""
+    not_shown: list[object]
+    """Values at which neither arm is shown to be ahead; empty with `concentrated`."""
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A comparison with the hyperparameter on which it depends most, and where each arm is furthest ahead."""
+    """A comparison with the hyperparameter on which it depends most, and where which arm is ahead."""
 
     entry: InteractionsResult
     name: str
-    ahead: list[Ahead]
+    everywhere: list[Ahead]
+    """In the order of values, for the first arm before the second."""
+
+    @property
+    def ahead(self) -> list[Ahead]:
+        """Where each arm is furthest ahead."""
+        by_arm = ([each for each in self.everywhere if each["arm"] == arm] for arm in self.entry["arms"])
+        return [max(own, key=lambda each: abs(each["difference"])) for own in by_arm if own]
+
+    @property
+    def values(self) -> list[object]:
+        """Those at which either arm is ahead."""
+        return [each["value"] for each in self.everywhere]
 
     @property
     def interaction(self) -> Interaction:
@@ -98,7 +123,21 @@ def location(study: JudgedStudy, interactions: Sequence[InteractionsResult]) -> 
     found = max(crossing or chosen, key=lambda each: each.change, default=None)
     if found is None or not found.ahead:
         return None
-    return _located([found], found.ahead, len(crossing))
+    alike = [found]
+    if not crossing:
+        # The same values and the same arm, so that one sentence is true of all.
+        others = (
+            each for each in chosen if each is not found and each.name == found.name and each.values == found.values
+        )
+        alike += [each for each in others if _common(found, each)]
+    return _located(alike, found.ahead, len(crossing))
+
+
+def _common(first: _Found, second: _Found) -> bool:
+    """Whether one arm is ahead in both comparisons, or behind in both."""
+    (a,), (b,) = first.ahead, second.ahead
+    losers = [next(arm for arm in each.entry["arms"] if arm != each.ahead[0]["arm"]) for each in (first, second)]
+    return a["arm"] == b["arm"] or losers[0] == losers[1]
 
 
 def _decided(study: JudgedStudy) -> list[list[str]]:
@@ -120,20 +159,17 @@ def _strongest(study: JudgedStudy, entry: InteractionsResult) -> _Found | None:
 
 
 def _ahead(study: JudgedStudy, entry: InteractionsResult, at: Sequence[AtLevel]) -> Iterator[Ahead]:
-    """Each arm that is ahead at some value, by an interval that leaves out 0, where it is furthest ahead."""
+    """Each arm at each value at which it is ahead, by an interval that leaves out 0."""
     more_is_better = not study.frames.goal.minimizes if entry["outcome"] is None else entry["outcome"] == "good"
     first, second = entry["arms"]
     for arm in (first, second):
-        better = []
         for level in at:
             if level["difference"] is None or level["low"] is None or level["high"] is None:
                 continue
             ends = (level["low"], level["high"]) if arm == first else (-level["high"], -level["low"])
             if ends[0] > 0 if more_is_better else ends[1] < 0:
                 difference = level["difference"] if arm == first else -level["difference"]
-                better.append(Ahead(arm=arm, value=level["value"], difference=difference, low=ends[0], high=ends[1]))
-        if better:
-            yield max(better, key=lambda each: abs(each["difference"]))
+                yield Ahead(arm=arm, value=level["value"], difference=difference, low=ends[0], high=ends[1])
 
 
 def _concentrated(study: JudgedStudy, settled: Sequence[_Found]) -> Location | None:
@@ -169,6 +205,11 @@ def _located(
     values: Sequence[object] = (),
     concentrated: Concentrated | None = None,
 ) -> Location:
+    first, at = found[0], [level["value"] for level in found[0].interaction["levels"]]
+    shown: list[ShownAt] = []
+    for value in [] if crossing or concentrated else first.values:
+        sizes = [abs(each["difference"]) for one in found for each in one.everywhere if each["value"] == value]
+        shown.append({"value": value, "least": min(sizes), "most": max(sizes)})
     return {
         "comparisons": [each.entry["arms"] for each in found],
         "outcome": found[0].entry["outcome"],
@@ -179,4 +220,6 @@ def _located(
         "values": list(values),
         "concentrated": concentrated,
         "ahead": ahead,
+        "shown": shown,
+        "not_shown": [] if concentrated else [value for value in at if value not in first.values],
     }

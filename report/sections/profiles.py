@@ -21,6 +21,7 @@ from report.judged_study import JudgedStudy
 from report.sections.thresholds import dashed_lines
 from report.watched import NO_BANDS
 from report.words import bracketed, capitalised, exact_percent, number, text
+from robustness.statistics.clusters import configuration_means
 from robustness.statistics.means import mean_test
 from robustness.statistics.profiles import above, area, profile_band
 from robustness.statistics.proportions import Interval
@@ -76,9 +77,8 @@ def results(study: JudgedStudy) -> ProfileResults:
     grid = np.linspace(*study.score_range, GRID)
     arms: dict[str, Profile] = {}
     for arm in study.frames.arms:
-        groups = study.paired_scores(arm)
-        if groups:
-            band = profile_band(np.stack([better(study, group, grid).mean(axis=0) for group in groups]))
+        if study.paired_scores[arm]:
+            band = profile_band(shares_better(study, arm, grid))
             low, high = band.low.tolist(), band.high.tolist()
             arms[arm] = {"fraction": band.middle.tolist(), "low": low, "high": high, **_area(areas(study, arm))}
     differences: list[ProfileDifference] = []
@@ -105,9 +105,40 @@ def results(study: JudgedStudy) -> ProfileResults:
     return {"thresholds": grid.tolist(), "arms": arms, "differences": differences}
 
 
+def _rescaled(analysis: Analysis) -> str:
+    """`rescaled so that 0.5 is 0 and 1 is 1`: the worse and the better end of the range of thresholds."""
+    ends = analysis.study.score_range
+    worst, best = ends[::-1] if analysis.goal.minimizes else ends
+    return f"rescaled so that {number(_three_digits(worst))} becomes 0 and {number(_three_digits(best))} becomes 1"
+
+
+def _three_digits(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+def _pooled(analysis: Analysis) -> Iterator[str]:
+    """That a threshold does not mean the same on every task."""
+    if len(analysis.frames.tasks) > 1:
+        yield (
+            "Profiles pool the scores of all tasks as they are. Tasks differ in how hard they are and in what guessing "
+            "achieves, so one threshold may be easy on one task and out of reach on another."
+        )
+
+
 def areas(study: JudgedStudy, arm: str) -> NDArray[np.float64]:
     """The area under the profile of each configuration of an arm, over complete pairs."""
-    return np.array([_area_of(study, group).mean() for group in study.paired_scores(arm)])
+    groups = study.paired_scores[arm]
+    owners = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    return configuration_means(_area_of(study, np.concatenate([np.empty(0), *groups])), owners)
+
+
+def shares_better(study: JudgedStudy, arm: str, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of the replicates of each configuration of an arm better than thresholds [g]: [configurations, g]."""
+    groups = study.paired_scores[arm]
+    sizes = np.array([len(group) for group in groups])
+    above = better(study, np.concatenate(groups), grid)
+    shares: NDArray[np.float64] = np.add.reduceat(above, np.cumsum(sizes) - sizes, axis=0) / sizes[:, None]
+    return shares
 
 
 def better(study: JudgedStudy, scores: ArrayLike, grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -176,7 +207,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         for place, threshold in enumerate(listed.tolist())
     )
     columns = ("Threshold", *(f"{text(arm, 40)}: {beyond} it" for arm in arms))
-    reading = f"The area under the profile, a score of robustness that needs no threshold, is {under}"
+    reading = f"The area under the profile is the mean {analysis.metric_words}, {_rescaled(analysis)}: {under}"
     reading += f"; {_ahead(differences[0], grid)}." if len(differences) == 1 and banded else "."
     notes = (
         f"Bands are simultaneous: with 95 % confidence the whole line lies inside. {_beside_the_verdict(analysis)}"
@@ -184,6 +215,7 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         else NO_BANDS,
         f"{dashed_lines(analysis)}{' Areas have 95 % intervals in brackets.' if banded else ''}".strip(),
         *drawn_of(MOST_DIFFERENCES, len(differences), "differences of two profiles", "the JSON"),
+        *_pooled(analysis),
     )
     yield Section(
         "profiles", f"{capitalised(beyond)} every threshold", reading, tuple(pictures), Numbers(columns, rows), notes
@@ -202,8 +234,7 @@ def _listed(analysis: Analysis, low: float, high: float) -> NDArray[np.float64]:
 
 def _fractions(study: JudgedStudy, arm: str, thresholds: NDArray[np.float64]) -> list[float]:
     """The fraction of an arm's configurations better than each threshold."""
-    means = [better(study, group, thresholds).mean(axis=0) for group in study.paired_scores(arm)]
-    fractions: list[float] = np.mean(means, axis=0).tolist()
+    fractions: list[float] = shares_better(study, arm, thresholds).mean(axis=0).tolist()
     return fractions
 
 

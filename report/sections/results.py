@@ -8,6 +8,7 @@ from report.records.comparisons import PairedComparison, ScoreComparison
 from report.records.estimates import JudgedOutcome
 from report.records.stopped import Stopped
 from report.sections.all_runs import AllRuns
+from report.sections.alternatives import AlternativesResults
 from report.sections.best_of.entries import BestOfResults
 from report.sections.budget import BudgetResults
 from report.sections.continual import ContinualResults
@@ -92,6 +93,7 @@ class Results(Head):
     tasks: TaskResults | None
     plane: PlaneResults | None
     all_runs: AllRuns | None
+    alternatives: AlternativesResults | None
     reference: ReferenceResults | None
     profiles: ProfileResults
     scores: list[ScoreComparison]

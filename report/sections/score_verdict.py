@@ -8,7 +8,7 @@ from report.comparison import favoured
 from report.frames import StudyFrames
 from report.records.comparisons import ScoreComparison
 from report.records.estimates import ArmCounts, known
-from report.words import capitalised, has_interval, made_positive, metric_words, p_number, p_words
+from report.words import capitalised, has_interval, in_metric, made_positive, metric_words, p_number, p_words
 from robustness.errors import plural
 
 SMALL, LARGE = 0.01, 1e5
@@ -60,8 +60,8 @@ def _about_p(frames: StudyFrames, main: Sequence[ScoreComparison]) -> str:
     else:
         test = f"{main[0]['test']}'s test of means"
     return (
-        f"Each p is first that of {test} of one comparison alone, then after {frames.correction} over "
-        f"{plural(len(main), 'comparison')}. Each 95 % interval is of one comparison alone."
+        f"The first p-value of each comparison is that of {test}; the second is corrected ({frames.correction} over "
+        f"{plural(len(main), 'comparison')}). The 95 % intervals are not corrected."
     )
 
 
@@ -81,8 +81,8 @@ def _by(entry: ScoreComparison, frames: StudyFrames) -> str:
         _, low, high = made_positive(*ends_of)
         ends = f"95 % interval {_score(low)} to {_score(high)}; "
     corrected = f", corrected {p_number(entry['p_adjusted'])}" if len(frames.compared) > 1 else ""
-    unit = "standard deviations" if frames.tasks else metric_words(frames.metric)
-    return f"by {_score(difference)} {unit} on average ({ends}{p_words(entry['p_value'])}{corrected})"
+    unit = " standard deviations" if frames.tasks else in_metric(frames.metric)
+    return f"by {_score(difference)}{unit} on average ({ends}{p_words(entry['p_value'])}{corrected})"
 
 
 def _score(value: float) -> str:

@@ -60,7 +60,7 @@ def results(study: JudgedStudy) -> dict[str, ArmSeeds] | None:
             # A single stream has no others to be compared with.
             streams = stream_shares(varied) if configurations and len(varied) > 1 else {}
         else:
-            groups = study.paired_scores(arm)
+            groups = study.paired_scores[arm]
             configurations, shares = len(groups), _shares(study, arm, groups)
         if not shares and not streams:
             continue

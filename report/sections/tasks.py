@@ -32,6 +32,7 @@ from report.sections.task_variance import variance_section
 from report.words import (
     DASH,
     OUTCOME_WORDS,
+    TASK_UNIT,
     capitalised,
     mean_change,
     p_number,
@@ -310,11 +311,11 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
         names = _difference(entry["arms"])
         for task in tasks["on"]:
             own = next(each for each in task["scores"] if each["arms"] == entry["arms"])
-            medians = (score(task["arms"][arm]["median"]) for arm in reversed(entry["arms"]))
+            means = (score(task["arms"][arm]["mean"]) for arm in reversed(entry["arms"]))
             alone = corrected_on_task(task["scores"], entry["arms"])
-            rows.append((names, text(task["task"], 60), *medians, *_changed(own), *alone))
+            rows.append((names, text(task["task"], 60), *means, *_changed(own), *alone))
         rows.append((names, "over tasks, in standard deviations", DASH, DASH, *over_tasks(_changed(entry))))
-    columns = ("Arms", "Task", "Median of the first named", "Median of the second", "Difference of means", "p")
+    columns = ("Arms", "Task", "Mean of the first named", "Mean of the second", "Difference of means", "p")
     pictures = []
     ranks = tasks["ranks"]
     if ranks is not None:
@@ -329,8 +330,9 @@ def _by_score(analysis: Analysis, tasks: TaskResults) -> Section:
             )
         )
     notes = (
-        f"{capitalised(analysis.metric_words)}: {analysis.goal.word} is better. Over tasks, scores are in standard "
-        "deviations of all trials on their task, and a configuration counts by its mean over tasks.",
+        f"{capitalised(analysis.metric_words)}: {analysis.goal.word} is better. Over tasks, each score "
+        f"is in {TASK_UNIT}, for which each configuration of each arm counts once; and a configuration counts by its "
+        "mean over tasks.",
         "Arms whose mean ranks differ by more than the critical difference are told apart (Nemenyi's test at 5 %); "
         "grey bars join those that are not."
         if ranks is not None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from report.comparison import at_threshold, favoured, paired_comparison, score_pairs
 from report.document import Numbers, Section
@@ -284,10 +285,8 @@ def _counted(analysis: Analysis) -> str:
     first, second = (scores[analysis.pairs["arm"] == arm].to_numpy(dtype=float) for arm in analysis.arms.names)
     grid = np.unique(np.concatenate([first, second]))
     grid = grid[np.isfinite(grid)]
-    # A trial without a score is at no threshold.
-    above = [(float((first >= level).mean()), float((second >= level).mean())) for level in grid]
-    ahead = [b > a for a, b in above].count(True)
-    behind = [b < a for a, b in above].count(True)
+    a, b = (_reaching(grid, scores) for scores in (first, second))
+    ahead, behind = int((b > a).sum()), int((b < a).sum())
     if behind > ahead:
         names.reverse()
         ahead, behind = behind, ahead
@@ -296,3 +295,9 @@ def _counted(analysis: Analysis) -> str:
         f" By counting alone, without a test, {names[1]} has more configurations {analysis.beyond} the threshold than "
         f"{names[0]} at {ahead} of the {len(grid)} thresholds that tell any two scores apart{always}."
     )
+
+
+def _reaching(grid: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of scores at or above each threshold; a trial without a score is at none."""
+    known = np.sort(scores[~np.isnan(scores)])
+    return (len(known) - np.searchsorted(known, grid)) / len(scores)

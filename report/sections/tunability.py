@@ -316,6 +316,6 @@ def _draw(analysis: Analysis, arms: Mapping[str, ArmTunability]) -> Figure:
     powers_of_two(axes.xaxis)
     plain_numbers(axes.xaxis)
     axes.set_xlabel("random trials")
-    axes.set_ylabel(f"gain in {analysis.metric_words}")
+    axes.set_ylabel(f"gain in {analysis.the_metric}")
     axes.legend(fontsize=9)
     return figure

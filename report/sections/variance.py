@@ -27,7 +27,7 @@ def results(study: JudgedStudy) -> dict[str, VarianceShares] | None:
     if study.frames.tasks:
         # With several tasks, `tasks` has the variance between them, too.
         return None
-    parts = {arm: variance_parts(study.paired_scores(arm)) for arm in study.frames.arms}
+    parts = {arm: variance_parts(study.paired_scores[arm]) for arm in study.frames.arms}
     arms: dict[str, VarianceShares] = {
         arm: {"hyperparameters": part.hyperparameters, "seed": part.seed, "share": part.share}
         for arm, part in parts.items()

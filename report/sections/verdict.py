@@ -139,8 +139,8 @@ def _about_p(frames: StudyFrames, tested: Sequence[PairedComparison]) -> str:
         f", over {' to '.join(str(count) for count in dict.fromkeys((pairs[0], pairs[-1])))} pairs" if pairs[0] else ""
     )
     return (
-        f"Each p is first that of the {tested[0]['test']} test of one comparison alone{over}, then after "
-        f"{frames.correction} over {len(tested)} comparisons. Each 95 % interval is of one comparison alone."
+        f"The first p-value of each comparison is that of the {tested[0]['test']} test{over}; the second is corrected "
+        f"({frames.correction} over {len(tested)} comparisons). The 95 % intervals are not corrected."
     )
 
 

@@ -13,12 +13,18 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 _CHECK_SECONDS = 0.1
+_THREAD = "ray-tune"
 
 T = TypeVar("T")
 
 
 class Abandoned(Exception):
     """Raised in the background thread when the calling thread no longer serves it."""
+
+
+def is_left() -> bool:
+    """Whether an abandoned background thread is still at work."""
+    return any(thread.name == _THREAD for thread in threading.enumerate())
 
 
 class Background:
@@ -59,7 +65,7 @@ class Background:
             finally:
                 self._requests.put(None)
 
-        thread = threading.Thread(target=run, name="ray-tune", daemon=True)
+        thread = threading.Thread(target=run, name=_THREAD, daemon=True)
         thread.start()
         try:
             while goes_on():

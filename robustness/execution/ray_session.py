@@ -17,9 +17,10 @@ from typing import Any
 
 import ray
 from ray import _raylet as raylet
-from ray._private import ray_constants, services
+from ray._private import auto_init_hook, ray_constants, services
 from ray.exceptions import AuthenticationError
 
+from robustness.execution import background
 from robustness.execution.authentication import MODE, RayError, has_token, local_token, refuse_open_mode
 from robustness.execution.isolation import kill, start_of, with_descendants
 from robustness.execution.protocol import StartInterrupted
@@ -83,12 +84,28 @@ def connected(
         if ray.is_initialized():
             yield
             return
-        with _cluster_access(address, warn) if address else _closed_to_others():
+        with _started_by_us_alone(), _cluster_access(address, warn) if address else _closed_to_others():
             _start(address, cpus, gpus, data_bytes)
             try:
                 yield
             finally:
                 _shut_down()
+
+
+@contextmanager
+def _started_by_us_alone() -> Iterator[None]:
+    """Keep calls to Ray from starting it where it does not run.
+
+    Tune, abandoned in its thread, calls Ray after its end; that would start a Ray that is open to other machines. Where
+    such a thread is left, this holds for the rest of the process.
+    """
+    before = auto_init_hook.enable_auto_connect
+    auto_init_hook.enable_auto_connect = False
+    try:
+        yield
+    finally:
+        if not background.is_left():
+            auto_init_hook.enable_auto_connect = before
 
 
 def cluster(resource: str, default: float = 0.0) -> float:

@@ -73,6 +73,8 @@ class Importances:
     of: Mapping[str, Importance]
     why_not: str | None = None
     """The reason if the importance is unknown."""
+    permutations: int | None = None
+    """How many were drawn for each p-value, which is at least 1 / (permutations + 1)."""
 
 
 def importances(
@@ -102,7 +104,8 @@ def importances(
         design = Design.of(level, blocks.get(name, one_block), ranks)
         null = design.without_effect(permutations, rng)
         found[name] = _importance(design, null, resamples, len(judged))
-    return Importances(dict(sorted(found.items(), key=lambda item: (-item[1].explained, item[0]))))
+    ordered = dict(sorted(found.items(), key=lambda item: (-item[1].explained, item[0])))
+    return Importances(ordered, permutations=permutations)
 
 
 @dataclass(frozen=True)

@@ -59,10 +59,18 @@ class PairedTest:
     interval: Interval
     p_value: float
     """Of the score test that the interval inverts."""
-    p_exact: float
-    """Of the sign-flip test over configurations; with one pair for each, that is McNemar's exact test."""
+    differences: NDArray[np.float64]
+    """Those of the configurations, whose mean it is."""
     effective: float
     """The number of independent pairs that these are worth."""
+
+    @property
+    def p_exact(self) -> float:
+        """Of the sign-flip test over configurations; with one pair for each, that is McNemar's exact test.
+
+        Computed when it is asked for, since it takes longer than all the rest together.
+        """
+        return sign_flip(self.differences)
 
 
 def paired_test(first: ArrayLike, second: ArrayLike, owners: ArrayLike) -> PairedTest:
@@ -74,9 +82,7 @@ def paired_test(first: ArrayLike, second: ArrayLike, owners: ArrayLike) -> Paire
     a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     differences = configuration_means(a.astype(float) - b.astype(float), owners)
     counts = discordance(a, b, owners)
-    return PairedTest(
-        float(differences.mean()), score_interval(*counts), score_p(*counts), sign_flip(differences), counts[2]
-    )
+    return PairedTest(float(differences.mean()), score_interval(*counts), score_p(*counts), differences, counts[2])
 
 
 def sign_flip(differences: ArrayLike, seed: int = 0) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,7 +77,6 @@ def fraction_interval(values: ArrayLike, owners: ArrayLike) -> Interval:
     return wilson(float(configuration_means(values, owners).mean()), effective_number(values, owners))
 
 
-@lru_cache(maxsize=8)
 def enough_draws(n: int, most: int = DRAWS) -> int:
     """Bootstrap samples of n units: `most` of them, fewer but at least 200 where that would take too much memory."""
     return int(np.clip(MOST_CELLS // max(n, 1), 200, most))

@@ -29,7 +29,7 @@ with fewer than 30 configurations, of which it has less than three on one side; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -53,6 +53,8 @@ TAIL = 0.25
 FEW, FEW_FOR_DECILE, FEW_FOR_SD = 12, 30, 30
 LARGEST_PART = 0.95
 """A single configuration with more than this share of s^2 leaves an interval without support."""
+AT_ONCE = 8
+"""Resamples that are measured together."""
 STUDENTISED = "studentised bootstrap, widened to Student"
 BOOTSTRAP = "Student with a bootstrap error"
 ORDER = "order statistics"
@@ -184,13 +186,11 @@ def _studentised(measure: Smooth, first: Floats, second: Floats, weights: Floats
     if float((influence**2).max()) > LARGEST_PART * total:
         return Interval.none("it rests on a single configuration")
     difference, error = float(a[0] - b[0]), (total / (n * (n - 1))) ** 0.5
-    parts = without_each(n)
-    one_less = measure(first, parts)[0] - measure(second, parts)[0]
-    jackknife = ((1 - 1 / len(parts)) * float(((one_less - one_less.mean()) ** 2).sum())) ** 0.5
-    (a, influence_a), (b, influence_b) = (measure(values, weights) for values in (first, second))
-    errors = np.sqrt((weights * (influence_a - influence_b) ** 2).sum(axis=1) / (n * (n - 1)))
+    one_less, _ = _differences(measure, first, second, without_each(n))
+    jackknife = ((1 - 1 / len(one_less)) * float(((one_less - one_less.mean()) ** 2).sum())) ** 0.5
+    resampled, errors = _differences(measure, first, second, weights)
     usable = errors > 1e-3 * error
-    studentised = (a - b - difference)[usable] / errors[usable]
+    studentised = (resampled - difference)[usable] / errors[usable]
     low, high = np.quantile(studentised, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     limit = float(stdtrit(max(1.0, satterthwaite(influence) / 2), (1 + LEVEL) / 2))
     widest = max(error, jackknife)
@@ -198,10 +198,27 @@ def _studentised(measure: Smooth, first: Floats, second: Floats, weights: Floats
     return Interval(*ends, STUDENTISED)
 
 
+def _differences(measure: Smooth, first: Floats, second: Floats, weights: Floats) -> Floats:
+    """The difference of the measure in each resample, and its standard error there: [2, draws]."""
+    n = len(first)
+    found = np.empty((2, len(weights)))
+    for rows in _a_few(weights):
+        (a, influence_a), (b, influence_b) = (measure(values, weights[rows]) for values in (first, second))
+        squares = weights[rows] * (influence_a - influence_b) ** 2
+        found[:, rows] = a - b, np.sqrt(squares.sum(axis=1) / (n * (n - 1)))
+    return found
+
+
+def _a_few(weights: Floats) -> Iterator[slice]:
+    """Resamples a few at a time, which keeps large studies within memory, and most within the processor's cache."""
+    return (slice(start, start + AT_ONCE) for start in range(0, len(weights), AT_ONCE))
+
+
 def _by_resampling(measure: Measure, first: Floats, second: Floats, weights: Floats) -> Interval:
     n = len(first)
     one = np.ones((1, n))
     difference = float(measure(first, one)[0] - measure(second, one)[0])
-    resampled = measure(first, weights) - measure(second, weights)
+    parts = (weights[rows] for rows in _a_few(weights))
+    resampled = np.concatenate([measure(first, part) - measure(second, part) for part in parts])
     half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * float(resampled.std(ddof=1)) * (n / (n - 1)) ** 0.5
     return Interval(difference - half, difference + half, BOOTSTRAP)

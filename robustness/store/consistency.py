@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from robustness.goal import MAXIMIZE, Goal, goal_in
+from robustness.goal import Goal, goal_in
 from robustness.metrics import OBJECTIVES, objective_goal
 from robustness.store.checksums import epoch_multiplier, multiplier, trial_multiplier
+from robustness.store.epoch_summaries import summaries, trial_starts
 from robustness.store.reading import EPOCH_COLUMNS, KEY_COLUMNS
 from robustness.trial import TrialKey
 
@@ -55,18 +56,13 @@ def _metrics_follow(trials: pd.DataFrame, epochs: pd.DataFrame, document: Mappin
     return follows
 
 
-def _judged(epochs: pd.DataFrame, metric: str, rule: str, goal: Goal = MAXIMIZE) -> pd.DataFrame:
+def _judged(epochs: pd.DataFrame, metric: str, rule: str, goal: Goal) -> pd.DataFrame:
     """The `epoch` by which each trial is judged and the metric there, `value`."""
     column = f"measure_{metric}" if f"measure_{metric}" in epochs.columns else metric
-    counted = epochs.loc[~epochs["pretraining"].astype(bool)]
-    values = counted[column].to_numpy(dtype=float) if column in counted else np.full(len(counted), np.nan)
-    frame: pd.DataFrame = counted[[*KEY, "epoch"]].assign(value=values)
-    frame = frame.loc[np.isfinite(frame["value"])].sort_values("epoch", kind="stable")
-    if rule == "best":
-        # Among equal values the earliest epoch counts, so it comes last.
-        frame = frame.iloc[::-1].sort_values("value", kind="stable", ascending=not goal.minimizes)
-    judged: pd.DataFrame = frame.drop_duplicates(KEY, keep="last")
-    return judged
+    columns = [*KEY, "epoch", *([column] if column in epochs.columns else [])]
+    counted = epochs.loc[~epochs["pretraining"].to_numpy(dtype=bool), columns]
+    _, best, last = summaries(counted, KEY, column, goal)
+    return (best if rule == "best" else last).rename(columns={rule: "value", f"{rule}_epoch": "epoch"})
 
 
 def _checksums_match(trials: pd.DataFrame, epochs: pd.DataFrame) -> NDArray[np.bool_]:
@@ -75,10 +71,12 @@ def _checksums_match(trials: pd.DataFrame, epochs: pd.DataFrame) -> NDArray[np.b
     present = stored.notna().to_numpy()
     if not present.any():
         return ~present
-    places = pd.MultiIndex.from_frame(trials[KEY]).get_indexer(pd.MultiIndex.from_frame(epochs[KEY]))
+    starts = trial_starts(epochs, KEY)
+    owners = pd.MultiIndex.from_frame(epochs[KEY].iloc[starts])
+    places = pd.MultiIndex.from_frame(trials[KEY]).get_indexer(owners).repeat(np.diff([*starts, len(epochs)]))
     # An epoch of a trial that was added meanwhile has no place.
     known = places >= 0
-    texts = np.array(trial_checksums(trials, epochs[known], places[known]))
+    texts = np.array(trial_checksums(trials, epochs if known.all() else epochs[known], places[known]))
     match: NDArray[np.bool_] = ~present | (texts == stored.fillna("").to_numpy(dtype=str))
     return match
 

@@ -11,6 +11,7 @@ then every other measure; one with the name of a column gets the prefix `measure
 from __future__ import annotations
 
 import itertools
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -78,9 +79,9 @@ def epochs_frame(connection: Connection, study: int) -> pd.DataFrame:
     ids = pd.Index(keys["id"], dtype="int64")
     measured = _measured(connection, study)
     columns = _numbers(connection, ids, [epochs.c[name] for name in ("trial", "epoch", *measured)])
-    place = ids.get_indexer(pd.Index(columns[0].astype("int64")))
+    place = ids.get_indexer(pd.Index(columns.pop(0).astype("int64")))
     frame = keys.drop(columns="id").astype(_EXACT_KEYS).take(place).reset_index(drop=True)
-    read = dict(zip(["epoch", *measured], columns[1:], strict=True))
+    read = dict(zip(["epoch", *measured], columns, strict=True))
     unmeasured = np.full(len(frame), np.nan)
     values = {name: read.get(name, unmeasured) for name in EPOCH_COLUMNS}
     exact = {"epoch": values["epoch"].astype("int64"), "pretraining": values["pretraining"] != 0}
@@ -102,16 +103,18 @@ def _numbers(connection: Connection, ids: pd.Index[int], columns: Sequence[Colum
     SQLAlchemy's rows.
     """
     raw = select(*(type_coerce(column, NullType()).label(column.name) for column in columns))
-    parts = []
+    # Grown in place: lists of parts would be there twice when they are joined.
+    found = [array("d") for _ in columns]
     for first in range(0, len(ids), TRIALS):
         some = [int(number) for number in ids[first : first + TRIALS]]
         with connection.execute(raw.where(epochs.c.trial.in_(some)).order_by(epochs.c.trial, epochs.c.epoch)) as result:
             rows = result.cursor.fetchall()
         if rows:
-            part = np.array(rows, dtype="float64")
-            place = pd.Index(some).get_indexer(pd.Index(part[:, 0].astype("int64")))
-            parts.append(part[np.argsort(place, kind="stable")].T.copy())
-    return [np.concatenate([part[place] for part in parts] or [np.empty(0)]) for place in range(len(columns))]
+            read = np.array(rows, dtype="float64")
+            place = pd.Index(some).get_indexer(pd.Index(read[:, 0].astype("int64")))
+            for column, values in zip(found, read[np.argsort(place, kind="stable")].T, strict=True):
+                column.frombytes(values.tobytes())
+    return [np.frombuffer(column) for column in found]
 
 
 def _further_measures(

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -186,6 +187,28 @@ def test_a_background_that_stands_still_is_abandoned() -> None:
     while len(outcome) < 2 and time.monotonic() < limit:
         time.sleep(0.02)
     assert outcome == [7, 9]
+
+
+def test_tune_left_behind_cannot_start_ray_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray would start by itself in the abandoned thread, without the token and open to other machines."""
+    from ray._private import auto_init_hook
+
+    from robustness.execution.ray_session import _started_by_us_alone
+
+    monkeypatch.setattr(auto_init_hook, "enable_auto_connect", True)
+    with _started_by_us_alone():
+        assert not auto_init_hook.enable_auto_connect
+    assert auto_init_hook.enable_auto_connect, "as before where nothing is left"
+
+    ended = threading.Event()
+
+    def goes_on_alone() -> None:
+        ended.wait(60)
+
+    with _started_by_us_alone():
+        Background().run(goes_on_alone, lambda: False)
+    assert not auto_init_hook.enable_auto_connect
+    ended.set()
 
 
 def test_nohup_keeps_its_effect() -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from support.stores import AWKWARD, Made, fill, from_table, made_study, mixed, untrained_note
 
-from report.frames import TRIAL_COLUMNS, load_frames
+from report.frames import KEY, TRIAL_COLUMNS, load_frames
 from report.judged_study import JudgedStudy
 from robustness.store import Store, StudyStore, open_store
 from robustness.sweep.chance import upper_quantile
@@ -50,6 +50,14 @@ def test_best_and_last_are_over_the_epochs_after_pretraining(store: Store) -> No
     # Pre-training itself scored 0.6 in epoch 1.
     assert (found["best"], found["best_epoch"], found["last"], found["last_epoch"]) == (0.57, 3, 0.52, 5)
     assert found["epochs"] == 4
+
+
+def test_epochs_after_pretraining_have_the_key_and_the_measures_asked_for(store: Store) -> None:
+    frames = load_frames(fill(store, made_study(configurations=2, epochs=5)))
+    found = frames.trained("nll", "never_measured")
+    assert list(found.columns) == [*KEY, "epoch", "nll"]
+    every = frames.epochs
+    pd.testing.assert_frame_equal(found, every.loc[every["epoch"] > 1, [*KEY, "epoch", "nll"]])
 
 
 def test_hyperparameters_come_in_the_order_of_the_search_space(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,17 @@ from typing import Any
 import pandas as pd
 import pytest
 from support.importing import imported
+from support.results import present
 
 from report.analysis import Analysis, analyse
 from report.document import Section
 from report.exploring.curves import ends_only
 from report.exploring.section import explore_section
 from report.first_screen.glossary import glossary
+from report.first_screen.lines import comparisons_of
 from report.first_screen.screen import first_screen
 from report.frames import load_frames
-from report.page import draw_parts
+from report.page import draw_parts, render
 from report.sections import budget, controls, curves, pairs, profiles, spread
 from report.sections.cautions import cautions
 from report.sections.configurations import configuration_table
@@ -148,7 +151,13 @@ def test_undecided_comparisons_without_a_margin_say_so(runs: Analysis) -> None:
     screen = first_screen(runs)
     assert "6 comparisons are undecided" in screen.sentence
     assert screen.comparisons is not None
-    assert "No margin of equivalence was set." in screen.comparisons.note
+    open_ = [line for line in present(comparisons_of(runs)).lines if line.verdict == "undecided"]
+    widest = max(abs(present(end)) for line in open_ for end in (line.low, line.high))
+    said = (
+        "No margin of equivalence was set, so no pair can be called equivalent; all 6 undecided intervals lie within ±"
+    )
+    bound = float(screen.comparisons.note.partition(said)[2].split(". ")[0])
+    assert widest <= bound < widest + 0.001
 
 
 def test_the_initial_noise_is_explained(runs: Analysis) -> None:
@@ -165,3 +174,12 @@ def test_hyperparameters_stand_before_scores_in_the_table(runs: Analysis) -> Non
     place = table.columns.index("learning_rate_decay")
     configurations = runs.frames.configurations["learning_rate_decay"]
     assert [row[place] == "none" for row in table.rows] == configurations.isna().tolist()
+
+
+def test_a_metric_that_is_merely_called_metric_is_no_unit(runs: Analysis) -> None:
+    page = render(runs)
+    words = " ".join(
+        re.sub(r"(?s)<svg.*?</svg>|<[^>]+>", " ", page.partition("<main")[2].partition("<script")[0]).split()
+    )
+    assert not re.search(r"[\d)] metric\b|in metric\b|by metric\b|its metric\b", words)
+    assert "compared by the metric at the best epoch" in page

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.kinds import runs
+from support.results import present
 from support.stores import Made, fill, made_study
 
 from report.analysis import Analysis, analyse
@@ -13,13 +14,14 @@ from report.first_screen.arm_table import arm_table
 from report.first_screen.screen import first_screen
 from report.page import render
 from report.sections import left_out, tasks
+from report.sections.score_verdict import better_arm
 from report.words import p_number
 from robustness.api.importing import from_dataframe
 from robustness.statistics.paired import holm
 from robustness.store import open_store
 from robustness.trial import Trial
 
-FRAME = runs({"a": 0.0, "b": 0.004, "c": 0.001}, ("first", "second"))
+FRAME = runs({"a": 0.0, "b": 0.04, "c": 0.038}, ("first", "second"))
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +37,19 @@ def test_the_table_of_arms_has_the_means_on_each_task_and_the_best_in_bold(analy
     assert [row[1:] for row in table.numbers.rows] == [
         tuple(f"{value:.3f}" for value in means.loc[arm]) for arm in ("a", "b", "c")
     ]
-    best = {(list(means.index).index(means[task].idxmax()), 1 + place) for place, task in enumerate(means.columns)}
+    # b is best on each task and significantly better than a; c is bold where it is not shown to be worse than b.
+    on = present(analysis.results["tasks"])["on"]
+    best = {
+        (row, 1 + place)
+        for place, task in enumerate(on)
+        for row, arm in enumerate(("a", "b", "c"))
+        if arm == "b"
+        or better_arm(next(e for e in task["scores"] if set(e["arms"]) == {arm, "b"}), analysis.frames) is None
+    }
+    assert {(1, 1), (1, 2)} <= best < {(row, column) for row in range(3) for column in (1, 2)}
     assert table.best == best
-    assert "the verdict compares means" in table.caption
+    assert "The verdict compares mean value on each task." in table.caption
+    assert "Bold: the best mean, and any that does not differ significantly from it." in table.caption
     for row, column in best:
         assert f"<td><strong>{table.numbers.rows[row][column]}</strong></td>" in render(analysis)
 
@@ -65,7 +77,7 @@ def test_the_headline_of_open_differences_has_the_p_value_before_and_after_corre
     said = f"; p = {p_number(entry['p_value'])}, {p_number(entry['p_adjusted'])} after Holm's correction over 3 comp"
     assert said in first_screen(open_).sentence
     verdict = " ".join(open_.results["verdict"])
-    assert "Each 95 % interval is of one comparison alone." in verdict
+    assert "The 95 % intervals are not corrected." in verdict
     assert "over 36 configurations" in verdict
 
 
@@ -84,3 +96,12 @@ def test_trials_that_did_not_finish_are_named_by_what_they_share(tmp_path: Path)
         f"{count} of 120 trials did not run to their end: all {count} diverged, all of mfvi, with optimizer sgd and "
         "initial_rho 0."
     )
+
+
+def test_no_mean_is_bold_where_none_is_significantly_better(tmp_path: Path) -> None:
+    frame = runs({"a": 0.0, "b": 0.0005, "c": 0.0003})
+    url = f"sqlite:///{tmp_path / 'runs.db'}"
+    table = arm_table(from_dataframe(frame, study="runs", store=url, arm="arm", metric="value").analysis)
+    assert table is not None
+    assert table.best == frozenset()
+    assert "Bold" not in table.caption

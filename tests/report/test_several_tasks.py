@@ -11,13 +11,15 @@ from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
 
 from report.analysis import Analysis
-from report.comparison import score_comparisons
+from report.comparison import score_comparisons, task_units
 from report.drawing.axes import legend_above
 from report.drawing.rank_line import draw_ranks
 from report.drawing.style import Arms, drawing, panel
+from report.first_screen.screen import first_screen
 from report.page import breakable, draw_parts
-from report.sections import curves, interactions, pairs
+from report.sections import curves, interactions, pairs, profiles, tasks
 from report.sections.configurations import configuration_table, score_beside
+from report.words import number
 from robustness.api.importing import from_dataframe
 
 ARMS = ("AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer")
@@ -176,3 +178,63 @@ def test_bars_of_ranks_lie_in_rows_of_their_own_within_the_axes() -> None:
     assert all(low <= x <= high for line in axes.lines for x in np.asarray(line.get_xdata(), dtype=float))
     assert all(label.get_window_extent(renderer).x0 >= 0 for label in axes.get_yticklabels())
     assert not list(axes.texts)
+
+
+def test_the_first_screen_says_what_its_unit_is_and_which_numbers_have_another(several: Analysis) -> None:
+    screen = first_screen(several)
+    assert screen.comparisons is not None
+    assert (
+        "1 SD is how far the scores on a task, of all arms and configurations, typically lie from their mean."
+        in screen.comparisons.note
+    )
+    assert "No margin of equivalence was set, so no pair can be called equivalent" in screen.comparisons.note
+    assert " in the metric" not in screen.location
+    assert " in value itself, not in standard deviations (95 % interval " in screen.location
+
+
+def test_extra_seeds_of_a_configuration_do_not_weigh_more_in_the_unit(tmp_path: Path) -> None:
+    rows = [
+        {
+            "arm": arm,
+            "rate": rate,
+            "task": task,
+            "seed": seed,
+            "value": rate + at + 0.3 * np.sin(7 * rate + place + 5 * seed),
+        }
+        for place, arm in enumerate("ab")
+        for at, task in enumerate(("one", "two"))
+        for rate in range(12)
+        for seed in (range(8) if rate == 11 else (0,))
+    ]
+    store, named = (
+        f"sqlite:///{tmp_path / 'runs.db'}",
+        {"arm": "arm", "metric": "value", "task": "task", "seed": "seed"},
+    )
+    analysis = from_dataframe(pd.DataFrame(rows), study="runs", store=store, **named).analysis  # type: ignore[arg-type]
+    planned, name = analysis.study.planned, f"score_{analysis.epoch}"
+    means = pd.DataFrame(rows).groupby(["task", "arm", "rate"])["value"].mean()
+    found = task_units(planned, planned[name])
+    assert found["scale"].tolist() == pytest.approx(means.groupby("task").std(ddof=1).tolist(), rel=1e-12)
+    assert found["centre"].tolist() == pytest.approx(means.groupby("task").mean().tolist(), rel=1e-12)
+
+
+def test_the_table_of_tasks_has_the_means_that_are_tested(several: Analysis) -> None:
+    section = next(each for each in tasks.sections(several) if each.name == "task-scores")
+    assert section.numbers is not None
+    assert section.numbers.columns[2:4] == ("Mean of the first named", "Mean of the second")
+    means = several.trials.groupby(["task", "arm"])["score"].mean()
+    for arms, task, first, second, *_ in section.numbers.rows:
+        if task in TASKS:
+            named = arms.split(" minus ")
+            assert [float(first), float(second)] == pytest.approx([means[task, arm] for arm in named], abs=6e-5)
+
+
+def test_the_profile_says_what_its_area_is_and_that_it_pools_tasks(several: Analysis) -> None:
+    (section,) = profiles.sections(several)
+    low, high = several.study.score_range
+    area = several.results["profiles"]["arms"][ARMS[0]]["area"]
+    mean = several.trials.loc[several.trials["arm"] == ARMS[0], "score"].mean()
+    assert area == pytest.approx((mean - low) / (high - low), abs=1e-9)
+    assert section.reading.startswith("The area under the profile is the mean value, rescaled so that ")
+    assert f"{number(float(f'{low:.3g}'))} becomes 0 and {number(float(f'{high:.3g}'))} becomes 1: " in section.reading
+    assert any(note.startswith("Profiles pool the scores of all tasks") for note in section.notes)

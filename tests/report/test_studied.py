@@ -14,6 +14,7 @@ from support.kinds import KINDS
 from support.stores import AWKWARD, fill, made_study
 
 from report.analysis import Analysis, analyse
+from report.first_screen.endings import endings
 from report.first_screen.studied import studied
 from report.frames import load_frames
 from report.page import render
@@ -83,8 +84,34 @@ def test_an_import_counts_its_runs_and_names_its_file_without_the_folder(tmp_pat
         analysis = analyse(store.study("imported"))
     line = studied(analysis)
     assert line.startswith(
-        "2 arms x 4 configurations, one run each (3 at 1 of 8 combinations), none at 1 of 8 combinations;"
+        "2 arms x 4 configurations: of these 8 combinations, 6 have one run each, 1 has 3 runs and 1 has none (runs of "
+        "one combination differ in their seed);"
     )
     assert line.endswith("; imported from runs.csv")
     page = render(analysis)
     assert "made elsewhere" not in page.partition("<main")[0]
+
+
+@pytest.mark.parametrize("kind", ["two arms", "two tasks", "final models", "unpaired", "a loss"])
+def test_every_page_says_how_its_runs_ended(study_of: Callable[[str], Analysis], kind: str) -> None:
+    analysis = study_of(kind)
+    said = endings(analysis)
+    counts = analysis.trials["status"].value_counts()
+    assert f"{counts.sum():,} run" in said
+    head = render(analysis).split('<nav aria-label="Contents"')[0]
+    assert head.count(said) >= 1
+    if set(counts.index) == {"finished"}:
+        assert said == f"All {counts.sum():,} runs finished; none diverged or failed."
+
+
+def test_runs_that_did_not_finish_are_counted_with_what_they_share(tmp_path: Path) -> None:
+    with open_store(f"sqlite:///{tmp_path / 'made.db'}") as store:
+        analysis = analyse(AWKWARD["every ending"](store))
+    counts = analysis.trials["status"].value_counts()
+    said = endings(analysis)
+    assert said.startswith(f"Of {counts.sum()} runs, {counts['finished']} finished, {counts['diverged']} diverged")
+    assert f"{counts['out_of_memory']} ran out of memory" in said
+    pending = counts.get("planned", 0) + counts.get("running", 0)
+    assert f" and {pending} ha" in said
+    diverged = analysis.trials.loc[analysis.trials["status"] == "diverged", "arm"]
+    assert (f"all of {diverged.iloc[0]}" in said) == (len(diverged) > 1 and len(set(diverged)) == 1)

@@ -78,7 +78,7 @@ def test_the_comparison_over_tasks_is_that_of_the_tables_of_trials(tmp_path: Pat
         a, b = (own[own["arm"] == arm].sort_values(["configuration", "replicate"]) for arm in ("a", "b"))
         strata.append(Pairs(a["value"], b["value"], a["configuration"]))
         scores.append(Pairs(a["best"], b["best"], a["configuration"]))
-        scales.append(float(own["best"].std(ddof=1)))
+        scales.append(float(own.groupby(["arm", "configuration"])["best"].mean().std(ddof=1)))
     tested, spread, mean = stratified_test(strata), heterogeneity(strata), stratified_mean(scores, scales)
     assert tested is not None
     assert spread is not None

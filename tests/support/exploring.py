@@ -88,7 +88,7 @@ def answered(study: JudgedStudy, question: Question) -> dict[str, Any]:
 
 def _profile(study: JudgedStudy, arm: str) -> dict[str, Any] | None:
     """An arm's profile without its band, which the page does not recompute."""
-    groups = study.paired_scores(arm)
+    groups = study.paired_scores[arm]
     if not groups:
         return None
     grid = np.linspace(*study.score_range, GRID)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from report.analysis import Analysis
 
 READ = 3
+MOST_TABULATED = 0.25
+"""Of the configurations: with more trials, chances rest on the best few of each arm."""
 """Comparisons in the sentence; the table has all."""
 MOST_LINES = 6
 GREYS = ("0.0", "0.4", "0.55", "0.2", "0.65", "0.3")
@@ -43,12 +45,13 @@ def sections(analysis: Analysis) -> Iterator[Section]:
         row for task, comparisons in spaces for entry in comparisons for row in _rows(entry, task, bool(spaces[1:]))
     ]
     columns = (*(("Task",) if spaces[1:] else ()), "Arms", "Trials", "Chance of winning [95 %]")
-    n = trials_read(min(entry["configurations"] for _, comparisons in spaces for entry in comparisons))
-    clauses = [_clause(spaces, place, n) for place in range(len(found["comparisons"]))]
+    n = _trials_read(min(entry["configurations"] for entry in found["comparisons"]))
+    clauses = [_clause(entry, n) for entry in found["comparisons"]]
     more = len(clauses) - READ
     reading = (
-        f"Chance of winning, that the best of {plural(n, 'random trial')} of the arm named first beats the best of {n} "
-        f"of the other: {'; '.join(clauses[:READ])}" + (f"; {more} more in the table." if more > 0 else ".")
+        f"How likely the best of {plural(n, 'random trial')} of the arm named first beats the best of {n} of the "
+        f"other{', over all tasks together' if spaces[1:] else ''}: {'; '.join(clauses[:READ])}"
+        + (f"; {more} more in the table." if more > 0 else ".")
     )
     yield Section(
         "best-of",
@@ -85,11 +88,27 @@ def _pictures(analysis: Analysis, spaces: Spaces) -> Iterator[Picture]:
 def _rows(entry: BestOfResult, task: str, several: bool) -> Iterator[tuple[str, ...]]:
     own = (*((text(task, 60),) if several else ()), _named(entry))
     for win in entry["trials"]:
-        if win["first"] in SHOWN:
-            yield (*own, str(win["first"]), bracketed(*_of_second(win), exact_percent))
-    for win in entry["hours"][:: max(1, len(entry["hours"]) // 4)]:
-        hours = f"{win['hours']:.3g} h: {win['second']} and {win['first']}"
-        yield (*own, hours, bracketed(*_of_second(win), exact_percent))
+        if win["first"] in SHOWN and _is_tabulated(entry, win):
+            yield (*own, str(win["first"]), _cell(win))
+    hours = [win for win in entry["hours"] if _is_tabulated(entry, win)]
+    for win in hours[:: max(1, len(hours) // 4)]:
+        yield (*own, f"{win['hours']:.3g} h: {win['second']} and {win['first']}", _cell(win))
+
+
+def _is_tabulated(entry: BestOfResult, win: WinAt) -> bool:
+    """Whether so few trials are compared that the answer does not rest on a few of the configurations."""
+    return max(win["first"], win["second"]) <= max(1.0, MOST_TABULATED * entry["configurations"])
+
+
+def _cell(win: WinAt) -> str:
+    """`48.4 % [24.2 % to 73.3 %]`, or that there is no interval."""
+    cell = bracketed(*_of_second(win), exact_percent)
+    return cell if win["low"] is not None else f"{cell} (no interval)"
+
+
+def _trials_read(configurations: int) -> int:
+    """The number of trials of which the sentence tells, which has an interval where any has."""
+    return trials_read(max(1, int(MOST_SHARE * configurations)))
 
 
 def _notes(analysis: Analysis, found: BestOfResults) -> Iterator[str]:
@@ -101,8 +120,8 @@ def _notes(analysis: Analysis, found: BestOfResults) -> Iterator[str]:
     else:
         ends = f"{intervals_end(configurations)} Beyond it, lines are dotted."
     yield (
-        "Each arm tries random configurations of its own, and ties count half. At the full number, the best score of "
-        f"each arm is a single trial's. {ends}"
+        f"Each arm tries random configurations of its own, and ties count half. {ends} Beyond a quarter of the "
+        "configurations, the chance rests on a few trials of each arm and is not in the table."
     )
     if found["tasks"]:
         yield (
@@ -128,18 +147,10 @@ def _target(cost: HoursToTarget) -> str:
     return f"{target:.3g} [{low:.3g} or more]" if high is None else f"{target:.3g} [{low:.3g} to {high:.3g}]"
 
 
-def _clause(spaces: Spaces, place: int, n: int) -> str:
-    """`radial against mfvi 77.5 % [70.7 % to 83.0 %]`, for each task where there are several."""
-    name = _named(spaces[-1][1][place])
-    arms = spaces[-1][1][place]["arms"]
-    parts = []
-    for task, comparisons in spaces:
-        entry = next((each for each in comparisons if each["arms"] == arms), None)
-        if entry is not None:
-            win = next(each for each in entry["trials"] if each["first"] == n)
-            cell = bracketed(*_of_second(win), exact_percent)
-            parts.append(f"{text(task, 60)} {cell}" if task else f"{cell}{_changing(entry)}")
-    return f"{name}{':' if spaces[1:] else ''} {', '.join(parts)}"
+def _clause(entry: BestOfResult, n: int) -> str:
+    """`radial against mfvi 77.5 % [70.7 % to 83.0 %]`."""
+    win = next(each for each in entry["trials"] if each["first"] == n)
+    return f"{_named(entry)} {bracketed(*_of_second(win), exact_percent)}{_changing(entry)}"
 
 
 def _changing(entry: BestOfResult) -> str:

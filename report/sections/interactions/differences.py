@@ -64,6 +64,7 @@ def _result(study: JudgedStudy, arms: tuple[str, str], of: Mapping[str, Levels])
         "arms": list(arms),
         "outcome": outcome,
         "why_not": found.why_not,
+        "permutations": found.permutations,
         "hyperparameters": hyperparameters,
         "pairs": [
             {

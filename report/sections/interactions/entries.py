@@ -59,6 +59,7 @@ class InteractionsResult(TypedDict):
     outcome: JudgedOutcome | None
     """None of scores."""
     why_not: str | None
+    permutations: int | None
     hyperparameters: dict[str, Interaction]
     pairs: list[PairOfHyperparameters]
     other_space: OtherSpace | None

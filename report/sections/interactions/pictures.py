@@ -17,17 +17,20 @@ from report.words import (
     DASH,
     OUTCOME_WORDS,
     SIGNIFICANT,
+    at_floor,
     bracketed,
     exact_percent,
     listed,
     number,
     p_number,
+    p_words,
     rounded,
     short_units,
     signed_to,
     text,
 )
 from robustness.errors import plural
+from robustness.statistics.interactions import PERMUTATIONS
 
 if TYPE_CHECKING:
     from report.analysis import Analysis
@@ -155,7 +158,15 @@ def _rows(analysis: Analysis, entry: InteractionsResult, counts: list[str]) -> I
             failed = (_count(analysis, entry, name, arm, place) for arm in counts)
             cell = bracketed(ends[0], ends[1], ends[2], write) + unit
             value = (text(name, 40), str(level["value"]), str(level["configurations"]))
-            yield (*value, *failed, cell, p_number(each["p_adjusted"]))
+            yield (*value, *failed, cell, _p(entry, each))
+
+
+def _p(entry: InteractionsResult, each: Interaction) -> str:
+    return p_number(each["p_adjusted"], _at_floor(entry, each))
+
+
+def _at_floor(entry: InteractionsResult, each: Interaction) -> bool:
+    return at_floor(each["p_value"], entry["permutations"])
 
 
 def _counted_arms(entry: InteractionsResult) -> list[str]:
@@ -238,7 +249,7 @@ def _nothing_shown(analysis: Analysis, entry: InteractionsResult, what: str) -> 
         words += (
             f": the one with the smallest p-value, {text(name, 40)}, explains "
             f"{exact_percent(max(0.0, least['explained'] or 0.0))} of its variance "
-            f"(p = {p_number(least['p_adjusted'])} after correction)"
+            f"({p_words(least['p_adjusted'], _at_floor(entry, least))} after correction)"
         )
     pairs = int(analysis.pairs["configuration"].nunique())
     unseen = "only a strong dependence would be found" if pairs < FEW_PAIRS else "a weak dependence may go unnoticed"
@@ -269,7 +280,8 @@ def _notes(analysis: Analysis, entries: list[InteractionsResult]) -> Iterator[st
     if entry["why_not"] is None:
         several = len(entry["hyperparameters"]) > 1
         corrected = ", corrected for the number of hyperparameters (Bonferroni)" if several else ""
-        yield f"Whether the difference depends on a hyperparameter is tested {permuted(analysis)}{corrected}."
+        tested = permuted(analysis, entry["permutations"])
+        yield f"Whether the difference depends on a hyperparameter is tested {tested}{corrected}."
     yield from _without_interval(entries)
     pairs = entry["pairs"]
     if pairs:
@@ -277,7 +289,8 @@ def _notes(analysis: Analysis, entries: list[InteractionsResult]) -> Iterator[st
         holm = " by Holm" if len(pairs) > 1 else ""
         together = "; ".join(
             f"{text(' and '.join(each['hyperparameters']), 80)} explain {exact_percent(each['explained'])} of the "
-            f"variance of this difference beyond the sum of their effects (p = {p_number(each['p_adjusted'])}{holm})"
+            f"variance of this difference beyond the sum of their effects ("
+            f"{p_words(each['p_adjusted'], at_floor(each['p_value'], PERMUTATIONS))}{holm})"
             for each in shown[:3]
         )
         yield (

@@ -64,6 +64,7 @@ class ArmImportance(TypedDict):
     shares: dict[str, float]
     quantile: None
     why_not: str | None
+    permutations: int | None
 
 
 class DecidingValue(Fraction):

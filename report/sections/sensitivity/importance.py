@@ -19,7 +19,7 @@ from report.judged_study import JudgedStudy
 from report.records.estimates import JudgedOutcome
 from report.sections.sensitivity.entries import ArmImportance, ImportanceEntry, TwoWay
 from report.sections.sensitivity.levels import Levels
-from report.words import DASH, OUTCOME_WORDS, exact_percent, p_words, percent, text
+from report.words import DASH, OUTCOME_WORDS, at_floor, exact_percent, p_words, percent, text
 from robustness.errors import RobustnessError
 from robustness.space.space import Space, read_space
 from robustness.statistics.importance import Importances, importances
@@ -64,6 +64,7 @@ def importance_results(
             "shares": {name: entry.raw / whole if whole > 0 else 0.0 for name, entry in found.of.items()},
             "quantile": None,
             "why_not": found.why_not,
+            "permutations": found.permutations,
         }
     return results
 
@@ -124,7 +125,10 @@ def importance_sections(analysis: Analysis) -> Iterator[Section]:
     if not pictures:
         return
     rows = tuple(
-        (text(name, 60), *(_cell(own[name]) if name in own else DASH for own in arms.values()))
+        (
+            text(name, 60),
+            *(_cell(own[name], results[arm]["permutations"]) if name in own else DASH for arm, own in arms.items()),
+        )
         for name in analysis.hyperparameters
         if any(name in own for own in arms.values())
     )
@@ -147,7 +151,8 @@ def _reading(arms: Mapping[str, Importance], results: Mapping[str, ArmImportance
     for arm, own in arms.items():
         beyond = [f"{text(name, 60)} {_percent(e['explained'])}" for name, e in own.items() if not e["within_null"]]
         clauses.append(f"{text(arm, 60)}: {', '.join(beyond) or 'none'}")
-    return f"Hyperparameters that explain more of the differences in score than chance does: {'; '.join(clauses)}."
+    opening = "Hyperparameters that explain significantly more of the variation in scores than chance would"
+    return f"{opening}: {'; '.join(clauses)}."
 
 
 def _notes(analysis: Analysis, arms: Mapping[str, Importance], maps: int) -> tuple[str, ...]:
@@ -156,23 +161,25 @@ def _notes(analysis: Analysis, arms: Mapping[str, Importance], maps: int) -> tup
     hyperparameters = len({name for own in arms.values() for name in own})
     several = max(len(own) for own in arms.values()) > 1
     corrected = ", corrected for the number of hyperparameters of the arm (Bonferroni)" if several else ""
+    permutations = next(analysis.results["sensitivity"]["importance"][arm]["permutations"] for arm in arms)
     together = " The shares do not add up to 100 %, because hyperparameters also act together." if several else ""
     return (
         *drawn_of(MOST_DRAWN, hyperparameters, "hyperparameters"),
         *drawn_of(MOST_MAPS, maps, "maps, one for each arm,", "the JSON"),
         "Importance is the share of the variance of the scores' ranks that a hyperparameter explains by itself, "
         f"corrected for chance: without an effect it is zero on average, and may be negative.{together}",
-        f"Hollow bars: {WITHIN} at the 5 % level, {permuted(analysis)}{corrected}. This does not show that there is no "
-        "effect. Intervals are by bootstrap over configurations, 95 % each.",
+        f"Hollow bars: {WITHIN} at the 5 % level, {permuted(analysis, permutations)}{corrected}. This does not show "
+        "that there is no effect. Intervals are by bootstrap over configurations, 95 % each.",
     )
 
 
-def permuted(analysis: Analysis) -> str:
+def permuted(analysis: Analysis, permutations: int | None = None) -> str:
     """Which configurations exchange their values in tests: those of a block, where values depend on others."""
     space, varied = study_space(analysis.frames), set(analysis.frames.varied)
     depends = space is not None and any(space.depends_on(name) & varied for name in varied)
     among = " that share the choices on which the hyperparameter depends" if depends else ""
-    return f"by permutation among configurations{among}"
+    count = "permutation" if permutations is None else f"{permutations:,} permutations"
+    return f"by {count} among configurations{among}"
 
 
 def _maps(analysis: Analysis, arms: Mapping[str, Importance]) -> Iterator[Picture]:
@@ -239,11 +246,12 @@ def _percent(share: float) -> str:
     return f"{percent(share)} %"
 
 
-def _cell(entry: ImportanceEntry) -> str:
+def _cell(entry: ImportanceEntry, permutations: int | None) -> str:
+    p = p_words(entry["p_adjusted"], at_most=at_floor(entry["p_value"], permutations))
     if entry["within_null"]:
-        return f"{exact_percent(entry['explained'])}: {WITHIN} ({p_words(entry['p_adjusted'])})"
+        return f"{exact_percent(entry['explained'])}: {WITHIN} ({p})"
     ends = f"{exact_percent(entry['low'])} to {exact_percent(entry['high'])}"
-    return f"{exact_percent(entry['explained'])} [{ends}] ({p_words(entry['p_adjusted'])})"
+    return f"{exact_percent(entry['explained'])} [{ends}] ({p})"
 
 
 def _listed(own: Importance) -> str:

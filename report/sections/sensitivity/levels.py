@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from report.frames import is_missing
-from report.words import number
+from report.words import number, typeset
 
+RANGE = re.compile(r"(\S+) to (\S+)")
+"""The label of a quarter of a range."""
 MOST_LEVELS = 12
 QUARTERS = 4
 
@@ -35,9 +37,25 @@ def levels(values: pd.Series[Any]) -> Levels:
         return Levels([], pd.Series(pd.NA, index=values.index, dtype="Int64"))
     numbers = known.astype(float)
     edges = np.unique(np.quantile(numbers, np.linspace(0, 1, QUARTERS + 1)))
-    labels: list[object] = [f"{_brief(low)} to {_brief(high)}" for low, high in pairwise(edges)]
-    place_of = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(labels) - 1)
+    quarter = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
+    _, place_of = np.unique(quarter, return_inverse=True)
+    # A quantile may be a value that no run has.
+    ends = numbers.groupby(place_of).agg(["min", "max"])
+    labels: list[object] = [f"{_brief(low)} to {_brief(high)}" for low, high in ends.itertuples(index=False)]
     return Levels(labels, pd.Series(place_of, index=known.index).reindex(values.index).astype("Int64"))
+
+
+def level_words(value: object) -> str:
+    """A level in a sentence: `−2`, `1e-5 to 4e-4`."""
+    found = RANGE.fullmatch(value) if isinstance(value, str) else None
+    if found:
+        return f"{two_digits(found[1])} to {two_digits(found[2])}"
+    return number(value) if isinstance(value, str) else typeset(number(value))
+
+
+def two_digits(end: str) -> str:
+    """An end of a quarter of a range in two digits."""
+    return typeset(number(float(f"{float(end):.2g}")))
 
 
 def _brief(value: float) -> str:

@@ -124,14 +124,19 @@ function keptTasks(study, kept) {
   return [...tasks].sort((a, b) => a - b);
 }
 
-// The mean and standard deviation of each task over all trials of the study, whatever a reader keeps.
+// The mean and standard deviation of each task over the whole study, whatever a reader keeps: each configuration of each
+// arm counts once, by the mean of its trials.
 function taskScales(study) {
-  const own = study.tasks.map(() => []);
+  const own = study.tasks.map(() => new Map());
   for (let at = 0; at < study.filled.length; at++) {
-    if (study.flags[at] & COUNTED) own[study.task[Math.floor(at / study.width)]].push(study.filled[at]);
+    if (!(study.flags[at] & COUNTED)) continue;
+    const unit = Math.floor(at / study.width), cells = own[study.task[unit]];
+    const cell = study.configuration[unit] * study.width + at % study.width;
+    if (!cells.has(cell)) cells.set(cell, []);
+    cells.get(cell).push(study.filled[at]);
   }
-  return own.map((values) => {
-    const centre = meanOf(values), scale = deviation(values, centre);
+  return own.map((cells) => {
+    const values = [...cells.values()].map(meanOf), centre = meanOf(values), scale = deviation(values, centre);
     return { centre, scale: scale > 0 ? scale : 1 };
   });
 }

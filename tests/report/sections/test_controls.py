@@ -71,7 +71,7 @@ def test_without_thresholds_the_steps_are_of_the_mean_alone(tmp_path: Path) -> N
     assert (found["outcome"], found["shares"], found["pairs"]) == (None, {}, 24)
     assert {step["primary"] for step in [*found["steps"], found["whole"]]} == {None}
     assert not any("share of" in sentence or "learned nothing" in sentence for sentence in found["sentences"])
-    assert any(sentence.startswith("By the mean, after Holm's correction") for sentence in found["sentences"])
+    assert any(sentence.startswith("Changes in mean, after Holm's correction") for sentence in found["sentences"])
     (section,) = controls.sections(analyse(runs))
     assert [picture.name for picture in section.pictures] == ["controls-score"]
     assert section.numbers is not None
@@ -92,9 +92,9 @@ def test_a_smaller_score_is_a_gain_where_the_metric_is_minimised(tmp_path: Path)
     found = controls.results(JudgedStudy.of(losses))
     assert found is not None
     assert present(found["steps"][0]["score"]["difference"]) < 0
-    (plainly,) = (sentence for sentence in found["sentences"] if sentence.startswith("By the outcome or by the mean"))
+    (plainly,) = (sentence for sentence in found["sentences"] if sentence.startswith("Changes in share or mean"))
     assert "a significant gain from the smaller initial noise" in plainly
-    assert "no step makes it significantly worse" in plainly
+    assert "no step is significantly worse" in plainly
 
 
 def test_p_values_are_holms_over_all_six_pairs(frames: StudyFrames) -> None:
@@ -128,9 +128,9 @@ def test_what_is_shown_is_said_plainly_even_if_it_does_not_flatter_radial(frames
     assert " and the shared radius (mfvi_scaled to radial) by +4 points (" in whole
     # Scaling gains on 18 configurations, by the smallest of amounts; radial loses that again, and much in one.
     assert plainly == (
-        "By the outcome or by the mean, after Holm's correction over all six pairs of arms: a significant gain from "
+        "Changes in share or mean, after Holm's correction over all six pairs of arms: a significant gain from "
         "the smaller initial noise and the scaling by sqrt(D); no significant change from the shared radius; no step "
-        "makes it significantly worse."
+        "is significantly worse."
     )
 
 

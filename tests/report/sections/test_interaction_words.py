@@ -41,8 +41,8 @@ def test_a_difference_has_its_unit_and_a_reason_where_it_has_no_interval(tmp_pat
         for note in section.notes
     )
     assert (
-        "Whether the difference depends on a hyperparameter is tested by permutation among configurations, corrected"
-        in (" ".join(section.notes))
+        "Whether the difference depends on a hyperparameter is tested by 1,999 permutations among configurations, "
+        "corrected" in (" ".join(section.notes))
     )
 
 
@@ -61,6 +61,6 @@ def test_a_single_hyperparameter_needs_no_correction(tmp_path: Path) -> None:
     assert analysis.results["sensitivity"]["importance"]["a"]["shares"] == {"rate": 0.0}
     (section,) = interactions.sections(analysis)
     words = " ".join(section.notes)
-    assert "is tested by permutation among configurations." in words
+    assert "is tested by 1,999 permutations among configurations." in words
     assert "Bonferroni" not in words
     assert "choices on which" not in words

@@ -15,6 +15,8 @@ from support.stores import Made, Maker, fill, made_study
 from report.analysis import Analysis, analyse
 from report.first_screen.location import location_section, location_sentence, values_in_words
 from report.page import notebook_html, render
+from report.sections import make_sections
+from report.words import at_floor, p_words
 from robustness.api.importing import from_dataframe
 from robustness.store import open_store
 from robustness.trial import Trial
@@ -98,7 +100,7 @@ def test_arms_that_fail_at_different_values_cross(tmp_path: Path) -> None:
     assert found["concentrated"] is None
     assert found["crossing"] == 1
     assert [each["arm"] for each in found["ahead"]] == ["mfvi", "radial"]
-    assert location_sentence(analysis).startswith("This average hides a crossing: at initial_rho −")
+    assert location_sentence(analysis).startswith("Which arm is ahead depends on initial_rho: at −")
     assert " points (95 % interval " in location_sentence(analysis)
 
 
@@ -119,16 +121,58 @@ def test_scores_that_cross_name_where_each_arm_is_ahead(tmp_path: Path, goal: st
     for each in found["ahead"]:
         assert each["low"] < each["difference"] < each["high"]
     assert re.match(
-        r"This average hides a crossing: at rate \S+ to \S+ (slow|fast) is ahead", location_sentence(analysis)
+        r"Which arm is ahead depends on rate: at \S+ to \S+ (slow|fast) is ahead, by 0\.", location_sentence(analysis)
     )
 
 
-def test_an_arm_that_is_never_behind_is_furthest_ahead_somewhere(tmp_path: Path) -> None:
+def test_an_arm_that_is_never_behind_is_ahead_at_some_values_and_not_shown_to_be_at_others(tmp_path: Path) -> None:
     analysis = imported(tmp_path, lambda arm, rate: 0.3 + (0.4 if arm == "fast" and rate > 0.1 else 0.0))
     found = analysis.results["location"]
     assert found is not None
     assert found["crossing"] == 0
-    assert location_sentence(analysis).startswith("fast is furthest ahead of slow at rate 0.1 to 1, by 0.4")
+    assert [each["value"] for each in found["shown"]] == ["0.119 to 1"]
+    assert len(found["not_shown"]) == 3
+    assert location_sentence(analysis).startswith("fast is ahead of slow at rate 0.12 to 1, by 0.4")
+    assert "; at 1e-4 to 0.094 no difference is shown (test of " in location_sentence(analysis)
+
+
+def test_both_ends_are_said_of_all_comparisons_alike(tmp_path: Path) -> None:
+    """b, c and d are ahead of a where the rate is high, by much the same."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"arm": arm, "rate": rate, "run": run, "value": 0.5 + (0.1 * rate if arm != "a" else 0.0) + rng.normal(0, 0.01)}
+        for arm in "abcd"
+        for rate in (0, 1, 3)
+        for run in range(20)
+    ]
+    url = f"sqlite:///{tmp_path / 'made.db'}"
+    named: dict[str, Any] = {"arm": "arm", "metric": "value", "hyperparameters": ["rate", "run"]}
+    analysis = from_dataframe(pd.DataFrame(rows), study="runs", store=url, **named).analysis
+    found = analysis.results["location"]
+    assert found is not None
+    assert sorted(arm for arms in found["comparisons"] for arm in arms) == ["a", "a", "a", "b", "c", "d"]
+    assert [each["value"] for each in found["shown"]] == [1, 3]
+    assert found["not_shown"] == [0]
+    levels = [
+        level
+        for entry in analysis.results["interactions"]
+        if "a" in entry["arms"]
+        for level in entry["hyperparameters"]["rate"]["levels"]
+        if level["value"] in {1, 3}
+    ]
+    sizes = sorted(abs(level["difference"] or 0.0) for level in levels)
+    assert min(each["least"] for each in found["shown"]) == sizes[0]
+    assert max(each["most"] for each in found["shown"]) == sizes[-1]
+    sentence = location_sentence(analysis)
+    assert sentence.startswith("a is behind all 3 others at rate 1 and 3, by 0.1")
+    assert "; at 0 no difference is shown (tests of the interaction: p ≤ " in sentence
+
+
+def test_the_ends_of_a_range_are_values_that_runs_have(tmp_path: Path) -> None:
+    analysis = imported(tmp_path, lambda arm, rate: 0.5 if (arm == "slow") == (rate < 0.01) else 0.2)
+    rates = {float(f"{rate:.3g}") for rate in analysis.frames.configurations["rate"]}
+    labels = [level["value"] for level in analysis.results["interactions"][0]["hyperparameters"]["rate"]["levels"]]
+    assert {float(end) for label in labels for end in str(label).split(" to ")} <= rates
 
 
 def test_nothing_is_said_where_no_difference_depends_on_a_hyperparameter(tmp_path: Path) -> None:
@@ -164,3 +208,19 @@ def test_neighbours_are_named_by_their_ends_and_others_one_by_one() -> None:
     quarters = ["1e-05 to 0.000573", "0.000573 to 0.0325", "0.0325 to 1.82"]
     assert values_in_words(quarters[:2], quarters) == "1e-5 to 0.033"
     assert values_in_words(["sgd", "adam"], ["sgd", "adam", "rmsprop"]) == "sgd or adam"
+
+
+def test_a_p_value_that_no_permutation_reached_is_at_most_that(tmp_path: Path) -> None:
+    analysis = imported(tmp_path, lambda arm, rate: 0.5 if (arm == "slow") == (rate < 0.01) else 0.2)
+    (entry,) = analysis.results["interactions"]
+    drawn = entry["permutations"]
+    assert drawn is not None
+    assert entry["hyperparameters"]["rate"]["p_value"] == pytest.approx(1 / (drawn + 1))
+    assert location_sentence(analysis).endswith("(test of the interaction: p ≤ 5.0e-4).")
+    by_name = {section.name: section for section in make_sections(analysis)}
+    for name in ("interactions-0", "importance"):
+        section = by_name[name]
+        assert section.numbers is not None
+        assert all("≤ 5.0e-4" in row[-1] for row in section.numbers.rows)
+        assert any(f"by {drawn:,} permutations among configurations" in note for note in section.notes)
+    assert p_words(0.03, at_most=at_floor(0.03, drawn)) == "p = 0.03"

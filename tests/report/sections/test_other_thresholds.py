@@ -13,9 +13,10 @@ from support.stores import Made, fill, made_study
 
 from report.analysis import Analysis, analyse
 from report.frames import StudyFrames, load_frames
+from report.judged_study import JudgedStudy
 from report.judging import own_scores
 from report.sections.other_thresholds import Gaps
-from report.sections.thresholds import sections
+from report.sections.thresholds import results, sections
 from report.sections.verdict import decided
 from robustness.store import open_store
 from robustness.trial import Trial
@@ -37,6 +38,14 @@ def frames(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     study = made_study(arms=ARMS, configurations=24, epochs=3, outcomes={"primary": request.param})
     with open_store(f"sqlite:///{tmp_path_factory.mktemp('made') / 'made.db'}") as store:
         return load_frames(fill(store, study, scored))
+
+
+def test_no_exact_test_is_done_at_other_thresholds(frames: StudyFrames, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time grows with the square of the discordant pairs, and nothing shows it."""
+    sizes: list[int] = []
+    monkeypatch.setattr("robustness.statistics.paired.sign_flip", lambda differences: sizes.append(len(differences)))
+    assert results(JudgedStudy.of(frames)) is not None
+    assert sizes == []
 
 
 def verdicts_at(frames: StudyFrames, threshold: float) -> dict[tuple[str, ...], str | None]:

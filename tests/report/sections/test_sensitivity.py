@@ -137,7 +137,7 @@ def test_the_references_winner_is_looked_for_among_the_configurations(store: Sto
 def test_a_range_of_many_numbers_is_cut_into_quarters() -> None:
     values = pd.Series(np.linspace(0.0, 1.0, 41))
     found = levels(values)
-    assert found.labels == ["0 to 0.25", "0.25 to 0.5", "0.5 to 0.75", "0.75 to 1"]
+    assert found.labels == ["0 to 0.225", "0.25 to 0.475", "0.5 to 0.725", "0.75 to 1"]
     assert found.of.tolist() == [min(int(value * 4), 3) for value in values]
 
 

@@ -18,11 +18,12 @@ def summaries(
     which the metric was last a number; a trial without any is only in the first frame.
     """
     values = epochs[metric].to_numpy(dtype=float) if metric in epochs else np.full(len(epochs), np.nan)
-    trial = _trial_numbers(epochs, key)
-    starts = _starts(trial)
+    starts = trial_starts(epochs, key)
     number = epochs.iloc[starts][key].assign(epochs=np.diff([*starts, len(epochs)]))
     finite = np.flatnonzero(np.isfinite(values))
-    starts = _starts(trial[finite])
+    # Trials without any finite value start where the next one does, or at the end.
+    starts = np.unique(np.searchsorted(finite, starts))
+    starts = starts[starts < len(finite)]
     ends = np.array([*starts, len(finite)], dtype=np.int64)[1:]
     extreme = np.minimum if goal.minimizes else np.maximum
     extremes = extreme.reduceat(values[finite], starts) if len(starts) else np.empty(0)
@@ -35,16 +36,11 @@ def summaries(
     return number, best, last
 
 
-def _trial_numbers(epochs: pd.DataFrame, key: list[str]) -> NDArray[np.int64]:
-    """The number of each row's trial, from 1."""
+def trial_starts(epochs: pd.DataFrame, key: list[str]) -> NDArray[np.int64]:
+    """The first row of each trial; `key` are its columns."""
     differs = np.zeros(len(epochs), dtype=bool)
     differs[:1] = True
     for name in key:
         codes = pd.factorize(epochs[name])[0]
         differs[1:] |= codes[1:] != codes[:-1]
-    return np.cumsum(differs)
-
-
-def _starts(trial: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows whose trial is not that of the row before."""
-    return np.flatnonzero(np.diff(trial, prepend=0))
+    return np.flatnonzero(differs)
