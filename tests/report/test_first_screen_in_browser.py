@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,27 @@ def test_nothing_on_it_is_cut_or_overlaps(browser: Browser, folder: Path, kind: 
     assert browser.run(CUT) == []
     texts = ".answer .name, .answer .numbers, .answer .verdict-words, .answer .lead, .answer figcaption, .answer .note"
     assert browser.run(OVERLAPS, f"{texts}, .answer .axis text, .answer .warnings li, .answer th, .answer td") == []
+
+
+@pytest.mark.parametrize("width", [400, 1000])
+def test_ticks_keep_apart_the_axis_stays_in_view_and_intervals_lie_over_markers(
+    browser: Browser, folder: Path, width: int
+) -> None:
+    browser.look(width)
+    browser.open(written("five arms", folder)[0])
+    places = browser.run(
+        "return [...document.querySelectorAll('.answer .axis text')].filter(each => each.checkVisibility())"
+        ".map(each => [each.getBoundingClientRect().left, each.getBoundingClientRect().right, each.textContent])"
+    )
+    assert "0" in [label for *_, label in places]
+    assert all(after[0] - before[1] > 8 for before, after in pairwise(sorted(places))), places
+    assert browser.run(
+        "return [...document.querySelectorAll('.answer .interval')].every(each => each.parentElement"
+        ".querySelector('.estimate').compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING)"
+    )
+    browser.run("document.querySelector('.answer .line:not(.sides)').scrollIntoView()")
+    axis = "return innerHeight - document.querySelector('.answer .axis').getBoundingClientRect().bottom"
+    assert browser.run(axis) >= 0
 
 
 @pytest.mark.parametrize("width", [400, 1000, 1600])

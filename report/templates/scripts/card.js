@@ -38,9 +38,13 @@ function drawCurves(study, state, units) {
   const { epochs, low, high } = study.curves, trials = study.units * study.width;
   if (!epochs.length) return null;
   const frame = { width: 300, height: 172, left: 42, right: 290, top: 8, bottom: 134 };
-  const x = linearScale(epochs[0], epochs[epochs.length - 1], frame.left, frame.right);
+  // As long as these trials were trained.
+  const trained = epochs.filter((_, bin) => units.some((unit) =>
+    study.arms.some((_, arm) => study.steps[bin * trials + unit * study.width + arm] !== 255)));
+  if (!trained.length) return null;
+  const x = linearScale(trained[0], trained[trained.length - 1], frame.left, frame.right);
   const y = linearScale(low, high, frame.bottom, frame.top), svg = chart(frame, "Learning curves: " + study.metric + " by epoch");
-  drawAxes(svg, frame, x, y, "epoch", "", 3);
+  drawAxes(svg, frame, x, y, "epoch", "", 5);
   const own = study.threshold && units.length === 1 ? study.arms.map((_, arm) => units[0] * study.width + arm) : [];
   drawLevels(study, state, svg, frame, y, "y", new Set(own.filter((at) => counts(study, at)).map((at) => thresholdOf(study, state, at))));
   for (let arm = 0; arm < study.width; arm++) {

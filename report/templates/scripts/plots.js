@@ -10,7 +10,7 @@ function makePlot(figure, words, act) {
   function show(next, label) {
     built = next;
     marks = draw("g", { class: "marks" });
-    built.svg.append(marks);
+    built.svg.append(marks, ...(built.labels ? [built.labels] : []));
     stage.replaceChildren(built.svg);
     stage.setAttribute("aria-label", label + ". Arrow keys move between points, Enter selects, Escape clears.");
     order = null;

@@ -154,6 +154,14 @@ function axisView(study, box, act) {
   };
 }
 
+// A label on a ground of its own, so that no line runs through its letters; it begins at `x`.
+function backed(words, x, y, attributes = {}) {
+  const width = words.length * LETTER * (attributes.class ? 1.16 : 1.04), middle = x + words.length * LETTER / 2;
+  const place = attributes.class ? { x } : { x: middle, "text-anchor": "middle" };
+  return [draw("rect", { class: "ground", x: attributes.class ? x - 2 : middle - width / 2 - 2, y: y - 10, width: width + 4, height: 13 }),
+    draw("text", { ...place, y, ...attributes }, words)];
+}
+
 // Axes lie one below the other, so that every label is written as it is read, on a telephone, too.
 function parallelView(study, box, act) {
   const figure = make("figure", {}), range = scoreRange(study), note = make("p", { class: "key" });
@@ -168,13 +176,13 @@ function parallelView(study, box, act) {
   figure.append(make("p", { class: "key" }, `${study.metric}, worse to better: `, scale), note);
   box.append(figure);
   const hyperparameters = study.axes.slice(0, Math.max(2, MOST_ROWS - study.width));
-  const rows = hyperparameters.length + study.width, height = 50;
+  const rows = hyperparameters.length + study.width, height = 54;
   const frame = { width: 350, height: rows * height + 8, left: 14, right: 336, top: 0, bottom: rows * height };
   const scales = [
     ...hyperparameters.map((_, axis) => axisScale(study, axis, frame.left, frame.right)),
     ...study.arms.map(() => linearScale(...range, frame.left, frame.right)),
   ];
-  const middle = (row) => row * height + 26;
+  const middle = (row) => row * height + 28;
   function places(unit) {
     return scales.map((scale, row) => {
       if (row >= hyperparameters.length) {
@@ -206,7 +214,7 @@ function parallelView(study, box, act) {
     highlight: plot.highlight,
     relevel: () => {},
     update: (found, state) => {
-      const svg = chart(frame, "", { role: null, "aria-hidden": "true" }), lines = [[], []];
+      const svg = chart(frame, "", { role: null, "aria-hidden": "true" }), lines = [[], []], labels = draw("g");
       by.select.value = state.shade;
       for (let unit = 0; unit < study.units; unit++) {
         let kept = false, counted = false;
@@ -227,11 +235,12 @@ function parallelView(study, box, act) {
       scales.forEach((scale, row) => {
         const arm = row - hyperparameters.length, y = middle(row);
         const name = arm < 0 ? hyperparameters[row].label : study.metric + ", " + study.arms[arm];
-        svg.append(draw("path", { class: "edge" + (arm < 0 ? "" : " line arm" + arm % 8), d: `M${frame.left} ${y}H${frame.right}` }),
-          draw("text", { class: "name", x: frame.left, y: y - 8 }, cut(name, 50)));
+        svg.append(draw("path", { class: "edge" + (arm < 0 ? "" : " line arm" + arm % 8), d: `M${frame.left} ${y}H${frame.right}` }));
+        labels.append(...backed(cut(name, 40), frame.left, y - 8, { class: "name" }));
         for (const [place, label] of tickLabels(scale, frame.right - frame.left)) {
           const half = LETTER * label.length / 2, x = Math.min(frame.width - half, Math.max(half, place));
-          svg.append(draw("path", { class: "edge", d: `M${place} ${y}v3` }), draw("text", { x, y: y + 13, "text-anchor": "middle" }, label));
+          svg.append(draw("path", { class: "edge", d: `M${place} ${y}v3` }));
+          labels.append(...backed(label, x - half, y + 14));
         }
       });
       const shown = Math.min(MOST_LINES, thin(lines[1]).length);
@@ -242,7 +251,7 @@ function parallelView(study, box, act) {
       const pointsOf = (unit) => places(unit).flatMap((x, row) =>
         (x === null ? [] : [{ unit, arm: row - hyperparameters.length, kept: true, x, y: middle(row) }]));
       let points = null;
-      plot.show({ svg, frame, trace, get points() { return points ??= lines[1].flatMap(pointsOf); } }, "Parallel coordinates");
+      plot.show({ svg, frame, labels, trace, get points() { return points ??= lines[1].flatMap(pointsOf); } }, "Parallel coordinates");
     },
   };
 }

@@ -157,6 +157,9 @@ def test_a_range_restricts_on_the_scale_of_the_space(browser: Browser, page: Ana
         high = sorted(rates.unique())[stop]
         assert browser.run("return document.querySelector('.range input:last-of-type').ariaValueText") == number(high)
         assert words(browser, "[data-kept]") == f"{(rates <= high).sum()} of 24 configurations"
+    move(browser, ".range input:last-of-type", 0)
+    assert words(browser, "[data-kept]") == "1 of 24 configurations"
+    assert "no test: a single configuration" in words(browser, "[data-comparisons]"), "not a dash alone"
 
 
 def test_thresholds_and_restriction_are_one_question(browser: Browser, page: Analysis) -> None:

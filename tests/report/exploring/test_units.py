@@ -10,6 +10,7 @@ import pytest
 from support.browser import Browser
 from support.exploring import tick, words
 from support.importing import imported
+from support.stores import Made, fill, made_study
 
 from report.analysis import Analysis, analyse
 from report.embedding import asset
@@ -90,6 +91,34 @@ def test_parallel_lines_have_the_colour_of_the_chosen_arms_score(
         margin = 0.04 * (high - low)
         steps = np.floor(5 * (scores - low + margin) / (high - low + 2 * margin)).astype(int)
         assert browser.run(lines) == {str(step): int(count) for step, count in steps.value_counts().items()}
+
+
+def test_no_line_runs_through_the_labels_of_parallel_coordinates(
+    browser: Browser, tasks: tuple[Path, Analysis]
+) -> None:
+    browser.look(1280)
+    browser.open(tasks[0], "#explore?select=0-5")
+    found = browser.run(
+        "const svg = document.querySelector('#explore .stage .lines').closest('svg');"
+        "const marks = svg.querySelector('.marks');"
+        "return [...svg.querySelectorAll('text')].map(text => { const ground = text.previousElementSibling,"
+        "a = ground.getBoundingClientRect(), b = text.getBoundingClientRect();"
+        "return [ground.matches('.ground'), a.left <= b.left + 2 && b.right <= a.right + 2,"
+        "Boolean(marks.compareDocumentPosition(ground) & Node.DOCUMENT_POSITION_FOLLOWING)] })"
+    )
+    assert len(found) > 8
+    assert all(all(each) for each in found), found
+
+
+def test_a_learning_curve_has_an_axis_as_long_as_its_training(browser: Browser, tmp_path: Path) -> None:
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        short, whole = [0.6, 0.7, 0.8, 0.7, 0.8], [0.5, 0.9] * 40
+        study = made_study("lengths", epochs=40)
+        analysis = analyse(fill(store, study, lambda t, e: Made(scores=whole[:e] if t.configuration else short)))
+    browser.look(1280)
+    browser.open(write_report(analysis, tmp_path / "page.html"), "#explore?select=0")
+    texts = "return [...document.querySelectorAll('[data-card] .axes text')].map(each => each.textContent)"
+    assert max(float(each) for each in browser.run(texts) if each[:1].isdigit()) < 15
 
 
 def test_axes_of_scores_name_the_metric_and_have_several_ticks(browser: Browser, tasks: tuple[Path, Analysis]) -> None:
