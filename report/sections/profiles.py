@@ -271,7 +271,9 @@ def _draw(analysis: Analysis, grid: NDArray[np.float64], arms: Mapping[str, Prof
         middle = 100 * np.array(entry["fraction"])
         if entry["low"] is not None:
             low, high = 100 * np.array(entry["low"]), 100 * np.array(entry["high"])
-            axes.fill_between(grid, low, high, color=colour, alpha=0.16, linewidth=0, step="mid")
+            # The more arms, the lighter: where bands of several overlap, their lines stay apart.
+            strength = 0.32 / max(2, len(arms))
+            axes.fill_between(grid, low, high, color=colour, alpha=strength, linewidth=0, step="mid")
         line: dict[str, Any] = {"linestyle": analysis.arms.dash(arm), "linewidth": 1.8, "label": text(arm, 40)}
         axes.step(grid, middle, where="mid", color=colour, **line)
     _own_thresholds(analysis, axes)

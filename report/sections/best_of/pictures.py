@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from report.document import Numbers, Picture, Section
 from report.drawing.axes import plain_numbers
-from report.drawing.style import INK, MARKERS, panel
+from report.drawing.style import DASHES, INK, MARKERS, Arms, panel
 from report.sections.best_of.entries import BestOfResult, BestOfResults, HoursToTarget, WinAt
 from report.sections.budget import SHOWN, intervals_end, trials_read
 from report.watched import NO_BANDS
@@ -26,7 +27,6 @@ MOST_TABULATED = 0.25
 """Of the configurations: with more trials, chances rest on the best few of each arm."""
 """Comparisons in the sentence; the table has all."""
 MOST_LINES = 6
-GREYS = ("0.0", "0.4", "0.55", "0.2", "0.65", "0.3")
 MOST_TASKS = 7
 """Pictures of single tasks and of all together."""
 ALL_TASKS = "all tasks together"
@@ -73,7 +73,7 @@ def _pictures(analysis: Analysis, spaces: Spaces) -> Iterator[Picture]:
             "A line for each comparison: the probability that the best of n trials of the arm named first is better "
             "than that of the other"
             + ("." if watched else ", with 95 % intervals up to a tenth of the configurations."),
-            partial(_draw, comparisons, "trials"),
+            partial(_draw, analysis.arms, comparisons, "trials"),
         )
     timed = [entry for entry in spaces[-1][1] if len(entry["hours"]) > 1]
     if timed:
@@ -81,7 +81,7 @@ def _pictures(analysis: Analysis, spaces: Spaces) -> Iterator[Picture]:
             "best-of-hours",
             "Chance of winning by hours",
             "The same for arms that each have the same hours of training: a line for each comparison.",
-            partial(_draw, timed, "hours"),
+            partial(_draw, analysis.arms, timed, "hours"),
         )
 
 
@@ -162,20 +162,25 @@ def _changing(entry: BestOfResult) -> str:
     return f" (with fewer than {plural(at, 'trial')} {early} is likelier to win, from then on {late})"
 
 
-def _draw(comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -> Figure:
+def _draw(arms: Arms, comparisons: list[BestOfResult], budget: Literal["trials", "hours"]) -> Figure:
     shown = comparisons[:MOST_LINES]
     figure, axes = panel(height=3.2 + 0.2 * len(shown))
-    # Of two arms each, and so in the colour of neither.
-    for entry, colour, marker in zip(shown, GREYS, MARKERS, strict=False):
+    # In the colour of the arm named first, whose further lines are dashed.
+    drawn: Counter[str] = Counter()
+    for entry, marker in zip(shown, MARKERS, strict=False):
+        first = entry["arms"][1]
+        colour, dash = arms.colour(first), DASHES[drawn[first] % len(DASHES)]
+        drawn[first] += 1
         label = f"{text(entry['arms'][1], 28)} vs {text(entry['arms'][0], 28)}"
         at = [(_budget(win, budget), win) for win in entry[budget]]
         sure = [(x, win) for x, win in at if max(win["first"], win["second"]) <= MOST_SHARE * entry["configurations"]]
-        axes.plot([x for x, _ in at], [100 * _of_second(win)[0] for _, win in at], color=colour, linestyle=(0, (1, 2)))
-        style: dict[str, Any] = {"color": colour, "marker": marker, "markevery": 0.12, "markersize": 5}
+        axes.plot([x for x, _ in at], [100 * _of_second(win)[0] for _, win in at], color=colour, linestyle=(0, (1, 3)))
+        style: dict[str, Any] = {"color": colour, "linestyle": dash, "marker": marker}
+        style |= {"markevery": 0.12, "markersize": 5}
         axes.plot([x for x, _ in sure], [100 * _of_second(win)[0] for _, win in sure], label=label, **style)
         known = [(x, win) for x, win in at if win["low"] is not None and win["high"] is not None]
         low, high = ([100 * float(_of_second(win)[end] or 0.0) for _, win in known] for end in (1, 2))
-        axes.fill_between([x for x, _ in known], low, high, color=colour, alpha=0.15, linewidth=0)
+        axes.fill_between([x for x, _ in known], low, high, color=colour, alpha=0.3 / max(2, len(shown)), linewidth=0)
     axes.axhline(50, color=INK, linewidth=0.8)
     axes.set_xscale("log")
     if budget == "trials":
