@@ -89,11 +89,11 @@ def missing_file(path: Path) -> str:
 
 
 def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:
-    """One-line message for an unknown name: the name, its closest match, and all valid names."""
+    """One-line message for an unknown name: the name with its closest match or, where nothing is near, all names."""
     names = sorted(allowed)
     closest = get_close_matches(str(name), names, n=1)
-    hint = f"; did you mean {closest[0]!r}?" if closest else ""
-    return f"unknown {kind} {shown(str(name))}{hint} (choose from: {', '.join(names)})"
+    hint = f"; did you mean {closest[0]!r}?" if closest else f" (choose from: {', '.join(names)})"
+    return f"unknown {kind} {shown(str(name))}{hint}"
 
 
 def shown(value: object, longest: int = 60) -> str:

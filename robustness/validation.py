@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from robustness.errors import RobustnessError, dotted, plural, shown, unknown_name
+from robustness.errors import RobustnessError, dotted, shown, unknown_name
 
+MOST_FAULTS = 4
+"""Keys that a line names beside the first fault."""
 _Options = TypeVar("_Options", bound=BaseModel)
 
 
@@ -39,13 +41,19 @@ def read_options(
 
 
 def first_fault(error: ValidationError, model: type[BaseModel], data: Any) -> str:
-    """Return one line on the first fault and the number of others; unknown keys come first, being mostly typos."""
+    """Return one line on the first fault and the keys of others; unknown keys come first, being mostly typos."""
     faults = error.errors(include_url=False)
     fault = min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
     path = _path(fault["loc"], data, fault["type"])
-    places = {dotted(_path(each["loc"], data, each["type"])) for each in faults}
-    more = f" (and {plural(len(places) - 1, 'more error')} in this file)" if len(places) > 1 else ""
-    return f"{dotted(path)}: {_description(fault, path, model)}{more}"
+    others = list(dict.fromkeys(dotted(_path(each["loc"], data, each["type"])) for each in faults))
+    others.remove(dotted(path))
+    return f"{dotted(path)}: {_description(fault, path, model)}{_also_wrong(others)}"
+
+
+def _also_wrong(places: Sequence[str]) -> str:
+    """` (also wrong: training.rate, arms.0)`, or nothing."""
+    rest = f" and {len(places) - MOST_FAULTS} more" if len(places) > MOST_FAULTS else ""
+    return f" (also wrong: {', '.join(places[:MOST_FAULTS])}{rest})" if places else ""
 
 
 def _description(fault: Any, path: list[str | int], model: type[BaseModel]) -> str:

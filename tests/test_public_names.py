@@ -97,5 +97,9 @@ def test_sweep_is_the_function_and_the_package_in_any_order_of_imports() -> None
 def test_sweep_shows_the_signature_of_the_function_and_reaches_workers() -> None:
     assert inspect.signature(robustness.sweep) == inspect.signature(sweep_function)
     assert inspect.unwrap(robustness.sweep) is sweep_function
+    shown = str(robustness.sweep.__doc__)
+    assert "retry" in shown
+    assert "learned_nothing: 'float | Mapping[str, float] | None' = None" in shown
+    assert "`good` is the number that the metric of a good trial reaches" in shown
     sent = cloudpickle.dumps(robustness.sweep)  # type: ignore[no-untyped-call]
     assert cloudpickle.loads(sent) is robustness.sweep

@@ -41,6 +41,8 @@ NARROW = 0.1
 OFTEN = 0.05
 """The least share of thresholds that must favour an arm for a caution."""
 
+MISSING = "trials that are missing"
+
 
 def cautions(analysis: Analysis) -> list[str]:
     """One sentence for each thing that weakens the verdict, the weightiest first; none if nothing does."""
@@ -106,16 +108,18 @@ def _few(analysis: Analysis) -> Iterator[str]:
         why = "No configuration occurs in two arms" if imported else "Each arm draws from its own space"
         what = "configurations that were tried" if imported else "spaces"
         yield f"{why}, so nothing is paired: a difference may be due to the {what} as much as to the methods."
+    unused = [arm for arm, entry in analysis.results["arms"].items() if not entry["counted"]]
+    left = len(analysis.arms.names) - len(unused)
     if 0 < configurations < FEW_PAIRS:
-        alone = len(analysis.arms.names) == 1 or not analysis.frames.paired
+        alone = left == 1 or not analysis.frames.paired
         noun = "configuration" if alone else "paired configuration"
         yield (
             f"Only {plural(configurations, noun)}: intervals are wide, and fewer than about {FEW_PAIRS} may miss a "
             "difference that matters."
         )
-    unused = [arm for arm, entry in analysis.results["arms"].items() if not entry["counted"]]
     if unused and configurations:
-        yield f"No trial of {', '.join(text(arm, 60) for arm in unused)} can be judged: pairs are complete without it."
+        so = "pairs are complete without it" if left > 1 else "there are no pairs"
+        yield f"No trial of {', '.join(text(arm, 60) for arm in unused)} can be judged: {so}."
 
 
 def _adaptive(analysis: Analysis) -> Iterator[str]:
@@ -124,8 +128,9 @@ def _adaptive(analysis: Analysis) -> Iterator[str]:
         return
     if about.get("adaptive_is_assumed"):
         yield (
-            "It is not recorded how the configurations were proposed; assumed: by earlier results, so fractions "
-            "describe these searches, not the space."
+            "How the configurations were chosen is not recorded; the page assumes that earlier results proposed them, so "
+            "fractions describe these searches, not the space. If they were drawn at random or from a grid, import them again "
+            "with --proposed independently."
         )
     else:
         yield (
@@ -138,8 +143,9 @@ def _assumed_drawn(analysis: Analysis) -> Iterator[str]:
     about = analysis.frames.document.get("imported") or {}
     if about.get("adaptive_is_assumed") and not about.get("adaptive"):
         yield (
-            "How the configurations were chosen is not recorded; the page assumes independent draws. If a "
-            "search chose them by earlier results, these numbers describe that search, not the space."
+            "How the configurations were chosen is not recorded; the page assumes independent draws. If a search chose "
+            "them by earlier results, these numbers describe that search, not the space: import them again with "
+            "--proposed adaptively, or with --proposed independently to confirm it."
         )
 
 
@@ -153,7 +159,9 @@ def _threshold(analysis: Analysis) -> Iterator[str]:
         yield f"“Learned nothing” rests on {len(scores)} untrained networks; at least {ENOUGH_UNTRAINED} are wanted."
     # Only thresholds of a metric that is maximised depend on the cell.
     highest = judge.nothing if judge.gains else max([judge.nothing, *judge.cells.values()])
-    if judge.goal.at_least_as_good(highest, analysis.good) and not judge.gains:
+    # A threshold that must be passed overlaps if it equals that of "good"; one that must be reached does not.
+    overlaps = judge.goal.at_least_as_good if judge.inclusive else judge.goal.better
+    if overlaps(highest, analysis.good) and not judge.gains:
         side = "above" if judge.goal.minimizes else "below"
         yield (
             f"The threshold of “learned nothing” ({highest:.3f}) is not {side} that of “good” ({judge.good:g}), "
@@ -375,11 +383,13 @@ def _depends(analysis: Analysis) -> Iterator[str]:
     matters = analysis.results["left_out"]["matters"]
     for counted, what in (
         ([entry["left_out"] for entry in matters], "trials that ended without a result"),
-        ([entry["missing"] for entry in matters], "trials that are missing"),
+        ([entry["missing"] for entry in matters], MISSING),
     ):
         changed = [(entry["arms"], own) for entry, own in zip(matters, counted, strict=True) if own["changes"]]
         if changed:
             most = max(own["trials"] for _, own in changed)
+            if what == MISSING and all(entry["missing"] == entry["left_out"] for entry in matters):
+                continue  # Nothing is open, so the trials that are missing are those without a result.
             count = f"the {most}" if len(changed) == 1 else f"up to {most}"
             pairs = "; ".join(_names(arms) for arms, _ in changed)
             yield f"Counting {count} {what} in another way could change the verdict on {pairs}."

@@ -283,6 +283,8 @@ def _counted(analysis: Analysis) -> str:
         return ""
     scores = analysis.goal.oriented(own_scores(analysis.pairs, analysis.epoch))
     first, second = (scores[analysis.pairs["arm"] == arm].to_numpy(dtype=float) for arm in analysis.arms.names)
+    if not len(first) or not len(second):
+        return ""
     grid = np.unique(np.concatenate([first, second]))
     grid = grid[np.isfinite(grid)]
     a, b = (_reaching(grid, scores) for scores in (first, second))

@@ -2,7 +2,8 @@
 
 It covers the function, the functions and classes of its own module that it uses, and the plain values among its
 defaults, closure and globals; lists and mappings only under names in capitals, since others may collect results.
-Comments and layout do not count. Imported packages and data are not covered.
+Comments and layout do not count; of a lambda, its own code alone, not the line around it. Imported packages and data
+are not covered.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def _parts(value: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _function_parts(function: FunctionType, seen: set[int]) -> Iterator[str]:
-    yield _source(function) or _bytecode(function.__code__)
+    # The source of a lambda is the whole statement in which it stands, with all that is beside it.
+    is_lambda = function.__code__.co_name == "<lambda>"
+    yield (None if is_lambda else _source(function)) or _bytecode(function.__code__)
     yield from _parts(list(function.__defaults__ or ()), seen)
     yield from _parts(function.__kwdefaults__ or {}, seen)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -101,5 +104,10 @@ def _source(value: Any) -> str | None:
 
 
 def _bytecode(code: CodeType) -> str:
-    constants = [_bytecode(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    constants = [_bytecode(each) if isinstance(each, CodeType) else _constant(each) for each in code.co_consts]
     return "/".join([code.co_code.hex(), *code.co_names, *code.co_varnames, *constants])
+
+
+def _constant(value: Any) -> str:
+    """Return a constant of a code object as text, and a set, such as that of `x in {1, 2}`, in a fixed order."""
+    return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)

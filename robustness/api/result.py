@@ -88,7 +88,7 @@ class Result:
         """Return a figure of the report by its name, or the first one of a section by that section's name.
 
         None is the first figure: that of the verdict, where arms are compared. Raises RobustnessError for an unknown
-        name, with all that there are.
+        name, with the nearest one or all that there are.
         """
         known = list(pictures(self.analysis))
         if not known:

@@ -46,8 +46,8 @@ def sweep(
 
     `arms` maps a label to the function that trains it, or is a study of `robustness.load_study`. A function takes a
     `Trial`, or the hyperparameters as keywords, and returns a number or a dictionary of measures, yields one for each
-    epoch, or calls `trial.report(epoch, ...)`. `options` of functions are those of
-    `robustness.api.function_study.function_study`: `configurations`, `metric`, `good`, `learned_nothing`, `seed`, ...
+    epoch, or calls `trial.report(epoch, ...)`. `options` of functions are `configurations`, `metric`, `good`,
+    `learned_nothing`, `seed` and others, which `help(robustness.sweep)` lists.
 
     `store` is the URL of the store (default: ROBUSTNESS_STORE or `sqlite:///robustness.db`). Trials run on Ray, at most
     `workers` at once, or in this process with `inline`. `retry` also reruns trials that failed, timed out or ran out of

@@ -14,11 +14,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TextIO
+from typing import Any, NamedTuple, NoReturn, TextIO
 
 from robustness.cli import arguments as declare
-from robustness.errors import RobustnessError, unknown_name
+from robustness.errors import RobustnessError, shown, unknown_name
 from robustness.guards.printable import printable
 from robustness.version import __version__
 
@@ -84,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 # Who types the bare name wants to know where to start.
                 parser.print_help(sys.stderr)
                 return BAD_INPUT
-            arguments = parser.parse_args(argv)
+            arguments = parser.parsed(argv)
             debug = arguments.debug
             code: int = importlib.import_module(_module(arguments.command)).run(arguments)
         finally:
@@ -161,7 +162,7 @@ def _flush_or_discard(stream: TextIO) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> _Parser:
     """The parser of the whole command line."""
     parser = _Parser(
         prog="robustness",
@@ -174,6 +175,7 @@ def make_parser() -> argparse.ArgumentParser:
     for name, (summary, add_arguments) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         add_arguments(command)
+        parser.commands[name] = command
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
 
@@ -186,6 +188,26 @@ def print_error(error: RobustnessError | str) -> None:
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors look like all others."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.commands: dict[str, _Parser] = {}
+        """The parser of each command."""
+
+    def parsed(self, argv: Sequence[str] | None) -> argparse.Namespace:
+        """Parse a whole command line; a word that its command does not know is an error of that command."""
+        arguments, unknown = self.parse_known_args(argv)
+        if unknown:
+            self.commands[arguments.command].refuse(unknown)
+        return arguments
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """End with an error about unknown words, with the option that the first of them may mean."""
+        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
+        if option is None:
+            self.error(f"unexpected word {shown(unknown[0])}")
+        closest = get_close_matches(option, self._option_string_actions, n=1)
+        self.error(f"unknown option {option}" + (f"; did you mean {closest[0]}?" if closest else ""))
 
     def error(self, message: str) -> NoReturn:
         misspelt = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)

@@ -210,9 +210,18 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("best", "last"),
         help="the epoch by which a run is judged (default: best; for Optuna, last: its objective)",
     )
-    judging.add_argument("--good", type=float, metavar="X", help="a run with a metric of X or better is good")
     judging.add_argument(
-        "--learned-nothing", type=float, metavar="X", help="a run with a metric worse than X learned nothing"
+        "--good",
+        type=float,
+        metavar="Y",
+        help="a run with a metric of Y or better is good (default: no thresholds, means are compared)",
+    )
+    judging.add_argument(
+        "--learned-nothing",
+        type=float,
+        metavar="X",
+        help="a run with a metric worse than X learned nothing (default: every run that is not good, and the verdict "
+        "is about good)",
     )
     columns = parser.add_argument_group("columns")
     columns.add_argument("--arm", metavar="COLUMN", help="column or parameter with the arm (default: arm or method)")

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from robustness.cli import DONE
 from robustness.cli.interruption import store_option
@@ -17,8 +20,18 @@ from robustness.importing.options import ImportOptions
 from robustness.importing.own_stores import copy_studies, holds_studies
 from robustness.importing.sources import SourceOptions, read_source
 from robustness.importing.summary import summary_lines
+from robustness.importing.values import DIGITS
 from robustness.store import open_store
 from robustness.study.arms import check_label
+from robustness.trial import IMPORTED
+
+THRESHOLDS = "--learned-nothing X --good Y"
+"""The options that set thresholds, as messages name them."""
+REPEATED = (
+    *("arm", "metric", "goal", "hyperparameters", "seed", "epoch", "task", "run", "only", "ignore", "names", "missing"),
+    *("pruned", "proposed", "judged", "good", "learned_nothing", "source_study", "experiment"),
+)
+"""Options of a command that imports the same runs again."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,12 +52,44 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return DONE
     with open_store(arguments.store) as store:
-        found.study.save(store, arguments.replace)
+        replace(found.study, command=import_command(arguments)).save(store, arguments.replace)
     print(printable(_done(found)))
+    if arguments.good is None and len(found.runs.arms) > 1:
+        print(f"compared by means; for the fractions of configurations that fail or succeed, add {THRESHOLDS}")
     print(
         printable(f"write the report with: robustness report {shlex.quote(arguments.study)}{store_option(arguments)}")
     )
     return DONE
+
+
+def import_command(arguments: argparse.Namespace) -> str:
+    """The command line of an import, without secrets and without the store."""
+    words = ["robustness", "import", *map(_without_secrets, arguments.sources), "--study", arguments.study]
+    for name in REPEATED:
+        value = getattr(arguments, name)
+        for each in value if isinstance(value, list) else [value] if value is not None else []:
+            words += [f"--{name.replace('_', '-')}", str(each)]
+    if arguments.digits != DIGITS:
+        words += ["--digits", str(arguments.digits)]
+    return shlex.join(words)
+
+
+def _without_secrets(source: str) -> str:
+    """A source as a suggested command names it: the address of a server may hold a password."""
+    kind, _, place = source.partition(":")
+    return f"{kind}:URL" if "://" in place and not place.startswith("sqlite:") else source
+
+
+def next_steps(document: Mapping[str, Any], store: str) -> list[str]:
+    """What the report of an imported study suggests where its runs answer less than they could, each in a line."""
+    command = (document.get(IMPORTED) or {}).get("command")
+    if len(document["arms"]) < 2:
+        other = f", such as {command}{store} --replace --arm COLUMN" if command and " --arm " not in command else ""
+        return [f"one arm only, so nothing is compared: import the runs again with a column of arms{other}"]
+    if document["outcomes"].get("good") is None:
+        how = f": {command}{store} --replace {THRESHOLDS}" if command else " import the runs again with thresholds"
+        return [f"compared by means; for the fractions of configurations that fail or succeed{how}"]
+    return []
 
 
 def printable_line(line: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import nullcontext, suppress
 
 from robustness.api.progress_lines import tell
 from robustness.cli.interruption import Interruption, interruptible
-from robustness.cli.running import load_named_study, machines_of, print_warning, run_study
+from robustness.cli.running import check_live_page, load_named_study, machines_of, print_warning, run_study
 from robustness.cli.search_display import FinalLines, SearchLines, print_results
 from robustness.errors import StudyFileError
 from robustness.execution.protocol import StartInterrupted
@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     study = load_named_study(arguments)
     if study.search is None:
         raise StudyFileError(f"{arguments.study}: has no `search` section; run it with `robustness sweep`, or add one")
+    check_live_page(arguments)
     machines_of(arguments).check(study)
     with interruptible() as interruption, open_store(arguments.store) as store:
         study = settled(study, store, here=not arguments.ray_address)

@@ -17,6 +17,8 @@ from report.page import write_figures, write_report
 from report.sections.cautions import cautions
 from report.sections.verdict import headline
 from robustness.cli import DONE
+from robustness.cli.import_runs import next_steps
+from robustness.cli.interruption import store_option
 from robustness.errors import StudyFileError, plural
 from robustness.files import file_name
 from robustness.guards.limits import is_file, is_folder
@@ -26,6 +28,7 @@ from robustness.store import Store, StudyStore, open_store
 from robustness.store.archive import write_archive
 from robustness.study.bundled import find_study
 from robustness.study.yaml_reader import read_file
+from robustness.trial import IMPORTED
 
 ENDINGS = {"latex": "tex", "archive": ARCHIVE_ENDING.removeprefix(".")}
 """The ending of a format's file, if it is not the format's name."""
@@ -53,8 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             if kind == "html" and isinstance(study, Analysis):
                 print_headline(study)
-                print(_caveats(study))
-            print(printable(path))
+                print(caveats_line(study))
+                for line in _next_steps(study, arguments):
+                    print(printable(line))
+            print(printable(f"report: {path}" if kind == "html" else path))
     if arguments.figures:
         write_figures(study, Path(arguments.figures), arguments.force, arguments.width)
     return DONE
@@ -86,7 +91,17 @@ def print_headline(analysis: Analysis) -> None:
         print(printable(line))
 
 
-def _caveats(analysis: Analysis) -> str:
+def _next_steps(analysis: Analysis, arguments: argparse.Namespace) -> list[str]:
+    """What to do where a study answers less than it could."""
+    document = analysis.frames.document
+    if document.get("trainable") == IMPORTED:
+        return next_steps(document, store_option(arguments))
+    if len(document["arms"]) < 2:
+        return ["one arm only, so nothing is compared: add another arm to the study, and run the sweep again"]
+    return []
+
+
+def caveats_line(analysis: Analysis) -> str:
     count = len(cautions(analysis))
     return f"{plural(count, 'caveat')} on the page" if count else "no caveats"
 

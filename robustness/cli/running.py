@@ -15,7 +15,7 @@ from robustness.cli.process import only_our_lines
 from robustness.errors import RobustnessError, StoreError, StudyFileError, TakenOverError, plural
 from robustness.execution.protocol import ExecutionLost
 from robustness.guards.printable import printable
-from robustness.serve.addresses import ServeError
+from robustness.serve.addresses import ServeError, require_extra
 from robustness.serve.beside import live_page
 from robustness.store import open_store
 from robustness.store.connection import address
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 def machines_of(arguments: argparse.Namespace) -> Machines:
     """Where the arguments ask for trials to run."""
     return Machines(arguments.workers, arguments.ray_address, arguments.inline)
+
+
+def check_live_page(arguments: argparse.Namespace) -> None:
+    """Raise, before anything is written, if the live page that was asked for cannot be shown."""
+    if arguments.serve:
+        require_extra()
+    elif arguments.port is not None:
+        raise ServeError("--port is the port of the live page: it needs --serve")
 
 
 def load_named_study(arguments: argparse.Namespace) -> Study:
@@ -109,8 +117,6 @@ def run_study(
 def _live_page(arguments: argparse.Namespace, store: StudyStore) -> Iterator[None]:
     """The live page for the length of a block, if it was asked for."""
     if not arguments.serve:
-        if arguments.port is not None:
-            raise ServeError("--port is the port of the live page: it needs --serve")
         yield
         return
     with live_page(address(store.url), store.name, arguments.port) as url:

@@ -11,7 +11,7 @@ from robustness.api.sweeping import Listener, register, rerun_failed, run_sweep
 from robustness.cli import DONE, INCOMPLETE, INTERRUPTED
 from robustness.cli.display import Display, Printer
 from robustness.cli.interruption import Interruption, interruptible
-from robustness.cli.running import load_named_study, machines_of, print_warning, run_study
+from robustness.cli.running import check_live_page, load_named_study, machines_of, print_warning, run_study
 from robustness.errors import StudyFileError
 from robustness.execution.inline import InlineExecutor
 from robustness.guards.printable import printable
@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     study = load_named_study(arguments)
     if study.search is not None:
         raise StudyFileError(f"{arguments.study}: has a `search` section; run it with `robustness optimize`")
+    check_live_page(arguments)
     machines_of(arguments).check(study)
     plan = make_plan(study)
     only = read_keys(arguments.only, plan)
@@ -111,6 +112,7 @@ def _say(line: str, quiet: bool) -> None:
 
 
 def _print_headline(analysis: Analysis) -> None:
-    from robustness.cli.report import print_headline  # pandas: not needed while trials run
+    from robustness.cli.report import caveats_line, print_headline  # pandas: not needed while trials run
 
     print_headline(analysis)
+    print(caveats_line(analysis))

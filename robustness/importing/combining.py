@@ -70,4 +70,5 @@ def combined(tables: Sequence[SourceTable]) -> SourceTable:
         goals=goals,
         further=list(dict.fromkeys(name for table in tables for name in table.further)),
         adaptive=adaptive_together(table.adaptive for table in tables),
+        arm_is_named=all(table.arm_is_named for table in tables),
     )

@@ -9,6 +9,7 @@ import pandas as pd
 
 from robustness.errors import RobustnessError, shown
 from robustness.importing.assembling import Runs, assemble, with_real_replicates
+from robustness.importing.candidates import check_arms
 from robustness.importing.combining import chosen, combined
 from robustness.importing.failures import settle
 from robustness.importing.imported_study import ImportedStudy
@@ -62,6 +63,7 @@ def make_import(name: str, tables: Sequence[SourceTable], options: ImportOptions
 def _import(name: str, table: SourceTable, options: ImportOptions) -> Import:
     understood = understand(table, options)
     runs = assemble(table, understood, options)
+    check_arms(runs.arms, table, options)
     check_guess(runs, understood, options)
     runs = settle(with_proposal(with_real_replicates(runs), options), options)
     return Import(ImportedStudy.of(name, runs, options, understood.ignored), understood)

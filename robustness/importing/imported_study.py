@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,24 +29,24 @@ class ImportedStudy:
     runs: Runs = field(repr=False)
     options: ImportOptions
     ignored: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    """The command that imported the runs, for messages that extend it; empty for an import from Python."""
 
     @staticmethod
     def of(name: str, runs: Runs, options: ImportOptions, ignored: Mapping[str, str]) -> ImportedStudy:
         """The study; raises RobustnessError if its thresholds contradict each other or its goal."""
         nothing, good = options.learned_nothing, options.good
-        if (nothing is None) != (good is None):
-            one, other = ("good", "learned_nothing") if nothing is None else ("learned_nothing", "good")
+        if nothing is not None and good is None:
             raise RobustnessError(
-                f"{options.named(one)} also needs {options.named(other)}: set both, or leave out both"
+                f"{options.named('learned_nothing')} also needs {options.named('good')}, which may stand alone"
             )
-        if nothing is not None and good is not None:
-            if not (abs(nothing) <= LARGEST and abs(good) <= LARGEST):
-                both = f"{options.named('good')} and {options.named('learned_nothing')}"
-                raise RobustnessError(f"{both} must be finite, and at most {LARGEST:g} in size")
-            if find_goal(runs.goal).better(nothing, good):
-                side = "below" if runs.goal == "minimize" else "above"
-                first, second = options.named("learned_nothing"), options.named("good")
-                raise RobustnessError(f"{first} {nothing:g} must not be {side} {second} {good:g}")
+        if any(limit is not None and not abs(limit) <= LARGEST for limit in (nothing, good)):
+            both = f"{options.named('good')} and {options.named('learned_nothing')}"
+            raise RobustnessError(f"{both} must be finite, and at most {LARGEST:g} in size")
+        if nothing is not None and good is not None and find_goal(runs.goal).better(nothing, good):
+            side = "below" if runs.goal == "minimize" else "above"
+            first, second = options.named("learned_nothing"), options.named("good")
+            raise RobustnessError(f"{first} {nothing:g} must not be {side} {second} {good:g}")
         return ImportedStudy(name, runs, options, ignored)
 
     @property
@@ -89,7 +89,9 @@ class ImportedStudy:
     @property
     def hash(self) -> str:
         """A hash of the document and of every run, so that a corrected file is noticed."""
-        digest = hashlib.sha256(json.dumps([self.document(), list(self.runs.configurations)], sort_keys=True).encode())
+        # The same import by another command is the same study.
+        document = replace(self, command="").document()
+        digest = hashlib.sha256(json.dumps([document, list(self.runs.configurations)], sort_keys=True).encode())
         # Hashing many values at once, in the order of the file.
         for frame in (self.runs.frame, self.runs.epochs):
             digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
@@ -110,11 +112,14 @@ class ImportedStudy:
         minimizes = runs.goal == "minimize"
         if minimizes:
             outcomes["goal"] = runs.goal
-        if options.learned_nothing is None:
+        if options.good is None:
             return outcomes | {"learned_nothing": None, "good": None, "primary": None}
-        nothing = {"no_better_than_untrained": None, "above" if minimizes else "below": options.learned_nothing}
+        # As for functions: with `good` alone, every run that is not good counts as having learned nothing.
+        alone = options.learned_nothing is None
+        limit = options.good if alone else options.learned_nothing
+        nothing = {"no_better_than_untrained": None, "above" if minimizes else "below": limit}
         good = {"at_most" if minimizes else "at_least": options.good}
-        return outcomes | {"learned_nothing": nothing, "good": good, "primary": "learned_nothing"}
+        return outcomes | {"learned_nothing": nothing, "good": good, "primary": "good" if alone else "learned_nothing"}
 
     def _provenance(self) -> dict[str, Any]:
         """Where the runs come from and what was decided about them."""
@@ -129,6 +134,7 @@ class ImportedStudy:
             "seeds": [str(seed) for seed in runs.seeds[:1000]],
             "remarks": list(runs.remarks),
             "ignored": dict(list(self.ignored.items())[:1000]),
+            **({"command": self.command} if self.command else {}),
         }
 
     def _trials(self) -> EndedTrials:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -45,6 +46,8 @@ class ImportOptions:
     """The epoch that judges a run: `best` or `last`; by default `last` for Optuna, else `best`."""
     good: float | None = None
     learned_nothing: float | None = None
+    one_arm: bool = False
+    """Whether all runs may be of one arm although a column could tell arms apart."""
     in_python: bool = False
     """Whether messages name keywords instead of options."""
 
@@ -66,4 +69,4 @@ class ImportOptions:
         """An option as the user writes it: `--missing diverged`, or `missing='diverged'`."""
         if self.in_python:
             return f"{name}={value!r}" if value else name
-        return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
+        return f"--{name.replace('_', '-')}" + (f" {shlex.quote(value)}" if value else "")

@@ -12,7 +12,7 @@ from optuna.storages.journal import JournalFileBackend
 from robustness.errors import RobustnessError
 from robustness.guards.limits import read_bytes
 from robustness.importing.optuna_runs import chosen
-from robustness.importing.optuna_trials import OptunaStudy, OptunaTrial, is_adaptive
+from robustness.importing.optuna_trials import ENQUEUED, OptunaStudy, OptunaTrial, is_adaptive
 
 
 def read_journal(path: Path, wanted: Sequence[str]) -> list[OptunaStudy]:
@@ -32,6 +32,7 @@ def read_journal(path: Path, wanted: Sequence[str]) -> list[OptunaStudy]:
                     name,
                     [direction.name.lower() for direction in storage.get_study_directions(numbers[name])],
                     [_trial(trial) for trial in storage.get_all_trials(numbers[name], deepcopy=False)],
+                    storage.get_study_user_attrs(numbers[name]),
                 )
                 for name in names
             ]
@@ -52,4 +53,5 @@ def _trial(trial: optuna.trial.FrozenTrial) -> OptunaTrial:
         trial.datetime_start.timestamp() if trial.datetime_start else None,
         trial.datetime_complete.timestamp() if trial.datetime_complete else None,
         is_adaptive(trial.system_attrs),
+        ENQUEUED in trial.system_attrs,
     )

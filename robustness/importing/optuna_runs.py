@@ -12,6 +12,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from robustness.errors import RobustnessError, unknown_name
 from robustness.guards.limits import is_file
 from robustness.importing.files import is_database
 from robustness.importing.foreign_databases import ForeignDatabase, reading
-from robustness.importing.optuna_trials import OptunaStudy, OptunaTrial, is_adaptive
-from robustness.importing.runs import ImportedRun, SourceTable, adaptive_together, table_of
+from robustness.importing.optuna_trials import ENQUEUED, OptunaStudy, OptunaTrial, is_adaptive, proposed_adaptively
+from robustness.importing.runs import ImportedRun, SourceTable, table_of
 from robustness.importing.sources import SourceOptions
 
 VALUE, INTERMEDIATE = "value", "intermediate"
@@ -38,7 +39,8 @@ def read(place: str, options: SourceOptions) -> list[SourceTable]:
             studies, source = _read_database(database, options.studies), database.source
     if not any(study.trials for study in studies):
         raise RobustnessError(f"{source}: holds no trials")
-    return [_table(studies, source)]
+    # A single study that the user asks for is the one arm that is meant.
+    return [replace(_table(studies, source), arm_is_named=len(options.studies) == 1)]
 
 
 def chosen(names: Iterable[str], wanted: Sequence[str], source: str) -> list[str]:
@@ -65,8 +67,7 @@ def _table(studies: Sequence[OptunaStudy], source: str) -> SourceTable:
         elif trial.intermediate:
             measures[INTERMEDIATE] = dict(trial.intermediate)
         runs.append(ImportedRun(trial.parameters, measures, trial.state.lower(), trial.started, trial.ended, name))
-    adaptive = adaptive_together(trial.adaptive for _, trial in trials)
-    return table_of(runs, source, "optuna", goals, [INTERMEDIATE], adaptive)
+    return table_of(runs, source, "optuna", goals, [INTERMEDIATE], proposed_adaptively(studies))
 
 
 def _goals(studies: Sequence[OptunaStudy], source: str) -> dict[str, str]:
@@ -94,9 +95,22 @@ def _read_database(database: ForeignDatabase, wanted: Sequence[str]) -> list[Opt
         raise RobustnessError(f"{database.source}: is not a database of Optuna")
     numbers = {row.study_name: row.study_id for row in database.rows("SELECT study_id, study_name FROM studies")}
     return [
-        OptunaStudy(name, _directions(database, numbers[name]), _trials(database, numbers[name]))
+        OptunaStudy(
+            name,
+            _directions(database, numbers[name]),
+            _trials(database, numbers[name]),
+            _attributes(database, numbers[name]),
+        )
         for name in chosen(numbers, wanted, database.source)
     ]
+
+
+def _attributes(database: ForeignDatabase, study: int) -> dict[str, str]:
+    """What the user noted on a study, as JSON."""
+    if not database.has("study_user_attributes"):
+        return {}
+    query = 'SELECT "key", value_json FROM study_user_attributes WHERE study_id = :study'
+    return {str(row.key): str(row.value_json) for row in database.rows(query, study=study)}
 
 
 def _directions(database: ForeignDatabase, study: int) -> list[str]:
@@ -135,6 +149,7 @@ def _trials(database: ForeignDatabase, study: int) -> list[OptunaTrial]:
             _moment(row.datetime_start),
             _moment(row.datetime_complete),
             is_adaptive(keys[row.trial_id]),
+            ENQUEUED in keys[row.trial_id],
         )
         for row in database.rows(query, study=study)
     ]

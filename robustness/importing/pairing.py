@@ -59,8 +59,8 @@ def check_guess(runs: Runs, understood: Understood, options: ImportOptions) -> N
     before, after = _paired(levels, list(levels), arm, task), _paired(levels, kept, arm, task)
     raise Question(
         runs.source,
-        f"is {' or '.join(map(repr, suspects))} a hyperparameter? Several arms share "
-        f"{plural(after, 'configuration')} without it, {before:,} with it: say "
+        f"is {' or '.join(map(repr, suspects))} a hyperparameter or a measure? As a hyperparameter, it leaves "
+        f"{plural(before, 'configuration')} that several arms share; as a measure, {after:,}: say "
         f"{options.named('hyperparameters', ','.join(kept))} if it is a measure, or "
         f"{options.named('hyperparameters', ','.join(levels))} if it is not",
         {"hyperparameters": kept},

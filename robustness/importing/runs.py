@@ -60,11 +60,14 @@ class SourceTable:
     """Whether configurations depended on earlier results; None if the source does not tell."""
     name: str = ""
     """The arm of all runs, if nothing else says which it is: an experiment's name."""
+    arm_is_named: bool = False
+    """Whether the user named the arm of all runs, as in `ARM=SOURCE`."""
 
     def labelled(self, arm: str | None, task: str | None) -> SourceTable:
         """The table with all of its runs in one arm, one task, or both."""
         labels = {name: label for name, label in ((ARM, arm), (TASK, task)) if label is not None}
-        return replace(self, frame=self.frame.assign(**labels)) if labels else self
+        named = self.arm_is_named or arm is not None
+        return replace(self, frame=self.frame.assign(**labels), arm_is_named=named) if labels else self
 
 
 def adaptive_together(known: Iterable[bool | None]) -> bool | None:

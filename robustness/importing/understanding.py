@@ -5,7 +5,6 @@ Whatever is left is a hyperparameter, unless it changes within a run, is the sam
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,11 +16,13 @@ from numpy.typing import NDArray
 from robustness.errors import RobustnessError, shown, unknown_name
 from robustness.guards.printable import escaped, printable
 from robustness.importing import columns as vocabulary
+from robustness.importing.candidates import arm_candidates, metric_candidates, proposed
 from robustness.importing.columns import BOOKKEEPING, unprefixed
 from robustness.importing.options import ImportOptions
 from robustness.importing.questions import Question
 from robustness.importing.run_blocks import changing_columns, has_row_per_epoch
 from robustness.importing.runs import ARM, TASK, SourceTable
+from robustness.importing.values import numbers_in
 from robustness.study.arms import LONGEST_LABEL
 
 OWN = ("configuration", "replicate", "arm", "status", "epochs", "best", "best_epoch", "last", "last_epoch")
@@ -62,8 +63,8 @@ def understand(table: SourceTable, options: ImportOptions) -> Understood:
     """The meaning of the columns; raises RobustnessError with one line where it must be stated."""
     columns = _Columns(table, options)
     arm = columns.named("arm") or columns.internal(ARM) or columns.usual(vocabulary.ARM_COLUMNS)
-    if arm is None and table.kind in ("csv", "wandb", "frame"):
-        raise RobustnessError(_no_arm(table, options))
+    if arm is None and table.kind in ("csv", "wandb", "frame") and not options.one_arm:
+        raise _which_arm(table, options)
     metric, metric_column = _metric(table, options, columns)
     task = columns.named("task") or columns.internal(TASK) or columns.usual(vocabulary.TASK_COLUMNS)
     seed = columns.named("seed") or columns.usual(vocabulary.SEED_COLUMNS)
@@ -160,11 +161,17 @@ class _Columns:
         return [name for name in self.names if name not in self.taken]
 
 
-def _no_arm(table: SourceTable, options: ImportOptions) -> str:
+def _which_arm(table: SourceTable, options: ImportOptions) -> Question:
     usual = " or ".join(map(repr, vocabulary.ARM_COLUMNS))
     whole = "" if options.in_python else ", or write ARM=SOURCE if all runs are of one arm"
-    named = options.named("arm", "COLUMN")
-    return f"{table.source}: no column {usual}; name the column with {named}{whole}{_columns_listed(table)}"
+    found = arm_candidates(table)
+    such_as = f", such as {proposed(options, 'arm', found)}" if found else ""
+    return Question(
+        table.source,
+        f"no column {usual}; name the column with {options.named('arm', 'COLUMN')}{such_as}{whole}"
+        f"{_columns_listed(table)}",
+        {"arm": next(iter(found))} if found else {"one_arm": True},
+    )
 
 
 def _columns_listed(table: SourceTable) -> str:
@@ -188,26 +195,40 @@ def _metric(table: SourceTable, options: ImportOptions, columns: _Columns) -> tu
         usual = [name for name in (*vocabulary.METRIC_COLUMNS, "values_0") if name in measures] or measures
         if len(usual) == 1 or usual[:1] == ["value"]:
             return usual[0], None
-        raise RobustnessError(_which_metric(table, options, measures))
+        raise _which_metric(table, options, measures, measures)
     column = columns.named("metric") or columns.usual(vocabulary.METRIC_COLUMNS)
     if column is None:
         measures = [name for name in columns.free() if unprefixed(name)[1] == "measure"]
         if len(measures) != 1:
-            raise RobustnessError(_which_metric(table, options, measures))
+            raise _which_metric(table, options, measures, measures or _numeric(table, columns.free()))
         column = columns.take(measures[0])
     name, role = unprefixed(column)
     return (name if role == "measure" else column), column
 
 
-def _which_metric(table: SourceTable, options: ImportOptions, measures: Sequence[str]) -> str:
-    if not measures:
+def _which_metric(
+    table: SourceTable, options: ImportOptions, measures: Sequence[str], possible: Sequence[str]
+) -> RobustnessError:
+    """The question which column is the metric; where none is possible, an error."""
+    likely = metric_candidates(possible)
+    such_as = f", such as {proposed(options, 'metric', [unprefixed(name)[0] for name in likely])}" if likely else ""
+    if measures:
+        some = ", ".join(measures[:10]) + (", ..." if len(measures) > 10 else "")
+        named = options.named("metric", "NAME")
+        text = f"which measure is the metric? name it with {named}{such_as} (it has: {some})"
+    else:
         usual = " or ".join(map(repr, vocabulary.METRIC_COLUMNS))
         named = options.named("metric", "COLUMN")
-        return f"{table.source}: no column {usual}; name the column with {named}{_columns_listed(table)}"
-    some = ", ".join(measures[:10]) + (", ..." if len(measures) > 10 else "")
-    return (
-        f"{table.source}: which measure is the metric? name it with {options.named('metric', 'NAME')} (it has: {some})"
-    )
+        text = f"no column {usual}; name the column with {named}{such_as}{_columns_listed(table)}"
+    if not possible:
+        return RobustnessError(f"{table.source}: {text}")
+    return Question(table.source, text, {"metric": (likely or possible)[0]})
+
+
+def _numeric(table: SourceTable, names: Iterable[str]) -> list[str]:
+    """The columns of numbers, the last first: most tables end with results."""
+    free = [name for name in names if name.lower() not in BOOKKEEPING and unprefixed(name)[1] is None]
+    return [name for name in reversed(free) if np.isfinite(numbers_in(table.frame[name])).any()]
 
 
 def _goal(table: SourceTable, options: ImportOptions, metric: str) -> str:
@@ -277,7 +298,7 @@ def _ask_about_measures(columns: _Columns, options: ImportOptions) -> None:
             columns.table.source,
             f"which columns are hyperparameters? Going by their order, {some} "
             f"{'is a measure' if len(suspects) == 1 else 'are measures'}: say "
-            f"{options.named('hyperparameters', shlex.quote(','.join(kept)))}, or list others",
+            f"{options.named('hyperparameters', ','.join(kept))}, or list others",
             {"hyperparameters": kept},
         )
 

@@ -51,8 +51,8 @@ def save_ended(connection: Connection, study: StudyLike, ended: EndedTrials, rep
             return
         if not replace:
             raise StoreError(
-                f"study {study.name!r} was imported before, from {_source(stored.document)}, with other content: "
-                "replace it with --replace, or choose another name"
+                f"study {study.name!r} was imported before, from {_source(stored.document)}, with other runs or other "
+                "options: replace it with --replace, or choose another name"
             )
         connection.execute(delete(studies).where(studies.c.id == stored.id))
     row = insert_study(connection, study, encoding.loads(encoding.dumps(study.document())))

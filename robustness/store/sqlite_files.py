@@ -129,7 +129,9 @@ def check_path(path: Path, shown: str, create: bool) -> None:
     except FileNotFoundError:
         if create:
             return
-        raise StoreError(f"store {shown!r} does not exist; run a sweep first, or give --store") from None
+        raise StoreError(
+            f"store {shown!r} does not exist: run a sweep or an import first, or name another one with --store"
+        ) from None
     except (OSError, ValueError) as error:
         raise StoreError(f"store {shown!r}: {getattr(error, 'strerror', None) or error}") from None
     if stat.S_ISDIR(kind):

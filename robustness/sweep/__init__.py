@@ -22,9 +22,13 @@ class _CallablePackage(ModuleType):
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        """The function's own text with its call, which `help` and notebooks show."""
+        """The function's own text with its call and that of its `options`, which `help` and notebooks show."""
         summary, _, rest = inspect.cleandoc(str(self.__call__.__doc__)).partition("\n\n")
-        return f"{summary}\n\nsweep{inspect.signature(self.__call__)}\n\n{rest}"
+        made = import_module("robustness.api.function_study").function_study
+        options = [str(each) for each in inspect.signature(made).parameters.values() if each.kind is each.KEYWORD_ONLY]
+        _, _, about = inspect.cleandoc(str(made.__doc__)).partition("\n\n")
+        listed = "\n".join(["Options of functions:", *(f"    {option}" for option in options)])
+        return f"{summary}\n\nsweep{inspect.signature(self.__call__)}\n\n{rest}\n\n{listed}\n\n{about}"
 
     @property
     def __wrapped__(self) -> Any:

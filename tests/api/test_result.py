@@ -42,6 +42,9 @@ def test_a_figure_is_found_by_its_own_name_or_its_sections(result: Result) -> No
     assert next(iter(result.figures)) == "verdict"
     with pytest.raises(RobustnessError, match="unknown figure 'profils'; did you mean 'profiles'") as raised:
         result.plot("profils")
+    assert "choose from" not in str(raised.value)
+    with pytest.raises(RobustnessError, match="unknown figure 'zzz'") as raised:
+        result.plot("zzz")
     assert all(name in str(raised.value) for name in result.figures)
 
 

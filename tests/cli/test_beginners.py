@@ -38,6 +38,21 @@ class Mistake(NamedTuple):
 MISTAKES = {
     "a misspelt command": Mistake("swep quickstart", "'swep'", "did you mean 'sweep'?"),
     "a misspelt bundled study": Mistake("sweep quikstart", "'quikstart'", "did you mean 'quickstart'?"),
+    "a misspelt option": Mistake(
+        "import runs.csv --study x --mising diverged",
+        "unknown option --mising",
+        "did you mean --missing? (see robustness import --help)",
+    ),
+    "an option of another command": Mistake(
+        "status --dry-run", "unknown option --dry-run", "see robustness status --help"
+    ),
+    "a word too many": Mistake("report mine yours", "unexpected word 'yours'", "see robustness report --help"),
+    "a file without its ending": Mistake("sweep study", "unknown study 'study'", "did you mean the file study.yaml?"),
+    "several misspelt keys": Mistake(
+        "plan quickstart --set sampling.replicate=5 --set sampling.rates=1",
+        "did you mean 'replicates'?",
+        "(also wrong: sampling.rates)",
+    ),
     "no study named": Mistake("sweep", "STUDY", "see robustness sweep --help"),
     "a misspelt file": Mistake("sweep stdy.yaml", "stdy.yaml: no such file", "did you mean 'study.yaml'?"),
     "a file in another folder": Mistake("plan folder/study.yaml", "no such file", "folder 'folder' does not exist"),
@@ -52,7 +67,9 @@ MISTAKES = {
     "a trial that the study does not have": Mistake(
         "sweep quickstart --only 99/radial --inline", "99/radial", "configurations 0 to 19 and arms mfvi, radial"
     ),
-    "a report before the sweep": Mistake("report quickstart", "does not exist", "run a sweep first, or give --store"),
+    "a report before the sweep": Mistake(
+        "report quickstart", "does not exist", "run a sweep or an import first, or name another"
+    ),
     "a database of a kind that is not supported": Mistake(
         "status --store mysql://host/x", "'mysql'", "choose from: postgresql, sqlite"
     ),

@@ -124,7 +124,7 @@ def test_repeated_runs_become_replicates() -> None:
         ("lr,metric\n1,0.5\n", [], "no column 'arm' or 'method'"),
         ("arm,lr,metric\nmfvi,1,high\n", [], "line 2: metric: 'high' is not a number"),
         ("arm,lr,metric\n", [], "has no rows"),
-        ("arm,lr,loss,metric\nmfvi,1,0.31,0.5\nradial,1,0.32,0.6\n", [], "is 'loss' a hyperparameter?"),
+        ("arm,lr,loss,metric\nmfvi,1,0.31,0.5\nradial,1,0.32,0.6\n", [], "is 'loss' a hyperparameter or a measure?"),
         ("arm,lr,metric\nmfvi,1,0.5\n", ["--good", "0.1"], "must not be above --good"),
     ],
 )

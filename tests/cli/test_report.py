@@ -52,7 +52,7 @@ def test_a_page_is_announced_with_its_verdict_and_the_number_of_its_caveats(
     result = Result(None, "made")
     assert "\n".join(verdict) == result.verdict
     count = len(cautions(result.analysis))
-    assert (caveats, path) == (f"{count} caveats on the page", "page.html")
+    assert (caveats, path) == (f"{count} caveats on the page", "report: page.html")
     assert count > 1
     assert main(["report", "made", "--out", "page.html", "--quiet"]) == 0
     assert capsys.readouterr().out == ""

@@ -278,6 +278,20 @@ def test_nothing_is_written_before_a_cluster_answers(
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("more", "says"), [(["--serve"], "the live page needs starlette"), (["--port", "9000"], "it needs --serve")]
+)
+def test_a_live_page_that_cannot_be_shown_is_refused_before_anything_is_written(
+    more: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robustness.serve.addresses.find_spec", lambda _: None)
+    path = write_study(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert main(["sweep", str(path), "--store", store_url(tmp_path), "--inline", *more]) == 2
+    assert says in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_what_takes_time_before_the_first_trial_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,3 +167,26 @@ def test_what_is_not_optunas_gets_one_line(tmp_path: Path, content: bytes) -> No
     with pytest.raises(RobustnessError, match=r"x\.db") as refusal:
         imported(f"optuna:{tmp_path / 'x.db'}")
     assert "\n" not in str(refusal.value)
+
+
+def test_studies_of_the_same_configurations_and_noted_samplers_need_no_assumption(tmp_path: Path) -> None:
+    def study(name: str, seed: int, offset: float, file: str = "same.db") -> optuna.Study:
+        storage = f"sqlite:///{tmp_path / file}"
+        made = optuna.create_study(
+            storage=storage, study_name=name, direction="maximize", sampler=optuna.samplers.RandomSampler(seed=seed)
+        )
+        made.optimize(lambda trial: trial.suggest_float("rate", 0, 1) + offset, n_trials=4)
+        return made
+
+    study("a", 1, 0.0)
+    study("b", 1, 0.1)
+    runs = imported(f"optuna:{tmp_path / 'same.db'}").runs
+    assert (runs.adaptive, runs.assumed) == (False, False)
+    study("c", 2, 0.0, "noted.db")
+    noted = study("d", 3, 0.1, "noted.db")
+    assert imported(f"optuna:{tmp_path / 'noted.db'}").runs.assumed
+    noted.set_user_attr("sampler", "RandomSampler")
+    assert imported(f"optuna:{tmp_path / 'noted.db'}").runs.assumed
+    optuna.load_study(study_name="c", storage=f"sqlite:///{tmp_path / 'noted.db'}").set_user_attr("sampler", "random")
+    runs = imported(f"optuna:{tmp_path / 'noted.db'}").runs
+    assert (runs.adaptive, runs.assumed) == (False, False)

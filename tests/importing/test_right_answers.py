@@ -72,7 +72,7 @@ def test_a_second_measure_is_not_taken_for_a_hyperparameter(extra: list[str]) ->
     for name in extra:
         frame[name] = rng.integers(1, 10, len(frame)) if name == "best_epoch" else rng.random(len(frame))
     frame.to_csv("runs.csv", index=False)
-    with pytest.raises(RobustnessError, match=r"a hyperparameter[?] Several arms share 20 configurations") as question:
+    with pytest.raises(RobustnessError, match=r"hyperparameter or a measure[?] .* as a measure, 20: say") as question:
         imported("runs.csv")
     assert "say --hyperparameters rate if it is a measure" in str(question.value)
     assert Pairs.of(imported("runs.csv", hyperparameters=["rate"]).runs) == Pairs(20, 0, 0)
@@ -199,7 +199,7 @@ def test_a_corrected_file_is_noticed_and_replaces_only_on_request(capsys: pytest
     frame.loc[0, "metric"] = 0.123
     frame.to_csv("runs.csv", index=False)
     assert main(words) == 2
-    assert "was imported before, from 'runs.csv', with other content" in capsys.readouterr().err
+    assert "was imported before, from 'runs.csv', with other runs or other options" in capsys.readouterr().err
     assert main([*words, "--replace"]) == 0
     with open_store(None, create=False) as store:
         assert 0.123 in store.study("s").trials()["metric"].tolist()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.stores import Made, fill, made_study
 
+import robustness
 from report.analysis import analyse
+from report.page import write_report
 from report.sections.cautions import cautions
 from robustness.store import Store, open_store
 from robustness.trial import Trial
@@ -69,3 +73,24 @@ def test_pairs_whose_epochs_disagree_differently_have_one_each(store: Store) -> 
         "The verdict on mfvi and deterministic depends on the epoch",
         "The verdict on radial and deterministic depends on the epoch",
     ]
+
+
+def test_good_alone_is_no_threshold_that_overlaps_and_an_arm_without_results_leaves_no_pairs(tmp_path: Path) -> None:
+    def fails(lr: float) -> float:
+        return lr / 0
+
+    def learns(lr: float) -> float:
+        return lr
+
+    url = f"sqlite:///{tmp_path / 'functions.db'}"
+    options: dict[str, Any] = {"configurations": 5, "good": 0.5, "store": url, "inline": True, "quiet": True}
+    space = {"lr": robustness.log(1e-3, 1)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        result = robustness.sweep({"a": learns, "b": fails}, space, **options)
+        assert write_report(result.analysis, tmp_path / "page.html").is_file()
+    found = cautions(result.analysis)
+    assert "No trial of b can be judged: there are no pairs." in found
+    assert any(sentence.startswith("Only 5 configurations: ") for sentence in found)
+    assert not any("may count as having learned nothing" in sentence for sentence in found)
+    assert sum("in another way" in sentence for sentence in found) == 1
