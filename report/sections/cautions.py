@@ -128,9 +128,9 @@ def _adaptive(analysis: Analysis) -> Iterator[str]:
         return
     if about.get("adaptive_is_assumed"):
         yield (
-            "How the configurations were chosen is not recorded; the page assumes that earlier results proposed them, so "
-            "fractions describe these searches, not the space. If they were drawn at random or from a grid, import them again "
-            "with --proposed independently."
+            "How the configurations were chosen is not recorded; the page assumes that earlier results proposed them: "
+            "fractions describe these searches, not the space. If they were drawn at random or from a grid, import "
+            "them again with --proposed independently."
         )
     else:
         yield (
