@@ -256,7 +256,7 @@ def test_what_is_assumed_about_proposals_is_said_stored_and_shown(capsys: pytest
     made_frame().to_csv("runs.csv", index=False)
     words = ["import", "runs.csv", "--good", "0.9", "--learned-nothing", "0.3", "--study"]
     question = "assumed: proposed independently (the table does not record it); if the configurations were proposed"
-    page_says = "not recorded how the configurations were proposed; assumed: independently"
+    page_says = "How the configurations were chosen is not recorded; the page assumes independent draws."
     for study, more, is_assumed in (("open", [], True), ("said", ["--proposed", "independently"], False)):
         assert main([*words, study, *more]) == 0
         assert (question in capsys.readouterr().out) == is_assumed
