@@ -44,6 +44,9 @@ def results_table(frames: StudyFrames, judged: pd.DataFrame | None = None) -> pd
     for name in ("epochs", "best", "best_epoch", "last", "last_epoch"):
         joined[name] = joined[name].where(ended, 0 if name == "epochs" else pd.NA)
     joined["status"] = joined["status"].where(ended, "planned")
+    if not frames.has_thresholds:
+        # Without thresholds the judge knows no outcomes.
+        joined[["outcome_best", "outcome_last"]] = pd.NA
     joined = joined.astype({"best": "float64", "last": "float64"})
     return joined[[*front, *drawn.columns, *own, *_BACK]]
 

@@ -69,7 +69,10 @@ def _glossary(analysis: Analysis) -> Iterator[tuple[str, str]]:
             f"a trial whose {analysis.metric_words} is {side} {level}, or that diverged before it was judged",
         )
         good = "at most" if analysis.goal.minimizes else "at least"
-        yield "good", f"a trial whose {analysis.metric_words} is {good} {analysis.good:g}"
+        yield (
+            "good",
+            f"a trial whose {analysis.metric_words} is {good} {analysis.good:g}, unless it learned nothing",
+        )
     counted = " ".join(counting(analysis))
     if counted:
         yield "not run to its end", counted

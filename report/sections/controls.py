@@ -157,7 +157,8 @@ def _sentences(controls: Decomposition, frames: StudyFrames) -> list[str]:
     trained = training_sentence(controls["training"])
     return [
         *_share_sentence(controls),
-        f"The mean {metric} changes by {mean_change(controls['whole']['score'])}. Step by step: "
+        f"The mean {metric} changes by {mean_change(controls['whole']['score'])} from "
+        f"{' to '.join(text(arm, 60) for arm in controls['whole']['arms'])}. Step by step: "
         f"{_chain(controls, 'score')}.",
         _plainly(controls, frames.goal, f"{frames.correction} over {_family(controls, frames)}"),
         *([trained] if trained else []),

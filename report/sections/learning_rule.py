@@ -244,8 +244,8 @@ def _notes(analysis: Analysis, entry: RuleAtEpoch) -> Iterator[str]:
         )
     if entry["cells"]:
         yield (
-            "In brackets: 95 % bootstrap intervals over untrained networks. Pictures draw the lowest threshold; the "
-            "sliders move all of them together."
+            "In brackets: 95 % bootstrap intervals over untrained networks; for guessing, the 99.9 % range over seeds. "
+            "Pictures draw the lowest threshold; the sliders move all of them together."
         )
     yield untrained_sentence(entry)
     named = within_error_sentence(entry, analysis.epoch)

@@ -143,12 +143,12 @@ def test_arlbench_is_imported_in_time_and_its_unpaired_tests_are_scipys(
         assert (found["low"], found["high"]) == pytest.approx((low, high))
         pairs = np.sign(scores["dqn"][:, None] - scores["ppo"][None, :])
         assert found["first_wins"]["count"] == (pairs > 0).sum()
-        ends = {arm: _ends(folder / f"{entry['task']}_{arm}.csv.gz") for arm in every}
+        ends = {arm: _ends(folder / f"{entry['task']}_{arm}.csv.gz").groupby(level=0).mean() for arm in every}
         both = pd.concat(list(ends.values()))
         for arm, own in ends.items():
             every[arm].append((own - both.mean()) / both.std())
-    # Over tasks: in standard deviations of a task; a configuration counts once, by its mean over the two or four tasks
-    # on which it was run.
+    # Over tasks: in standard deviations of a task, in which each configuration of each arm counts once, by the mean of
+    # its seeds; then a configuration counts by its mean over the two or four tasks on which it was run.
     means = {arm: pd.concat(parts).groupby(level=0).mean() for arm, parts in every.items()}
     assert [len(own) for own in means.values()] == [512, 512]
     over = stats.ttest_ind(means["dqn"], means["ppo"], equal_var=False)

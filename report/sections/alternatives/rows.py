@@ -177,7 +177,7 @@ def _other_test(verdicts: Verdicts) -> Iterator[Row]:
     adjusted = dict(zip(found, holm([p_value for p_value, _, _ in found.values()]), strict=True))
     yield verdicts.row(
         f"Another test: {name}",
-        f"{found[verdicts.leading][2]}{p_words(adjusted[verdicts.leading])}",
+        f"{found[verdicts.leading][2]}{p_words(adjusted[verdicts.leading])}{' by Holm' if len(found) > 1 else ''}",
         {arms: better if is_significant(adjusted[arms]) else None for arms, (_, better, _) in found.items()},
         link,
         f"by {name}" if name.startswith("W") else f"by the {name}",

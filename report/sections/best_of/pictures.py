@@ -132,7 +132,7 @@ def _notes(analysis: Analysis, found: BestOfResults) -> Iterator[str]:
     for arm, cost in found["cost"].items():
         if cost["trial"] is not None:
             target = "" if cost["target"] is None else f", {_target(cost)} h until one is good with 90 % chance"
-            yield f"{text(arm, 60)}: {cost['trial']:.3g} h a trial{target}."
+            yield f"{text(arm, 60)}: {cost['trial']:.3g} h a trial on average{target}."
 
 
 def _named(entry: BestOfResult) -> str:

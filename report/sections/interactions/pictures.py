@@ -196,7 +196,9 @@ def _reading(analysis: Analysis, entries: list[InteractionsResult]) -> str:
         return f"Whether the difference depends on a hyperparameter is unknown: {entry['why_not']}."
     if not deciding:
         return _nothing_shown(analysis, entry, what)
-    named = ", ".join(f"{text(name, 40)} ({_explained(entries, name)} of its variance)" for name in deciding)
+    named = ", ".join(
+        f"{text(name, 40)} ({_explained(entries, name)} of the variance of its ranks)" for name in deciding
+    )
     each = "" if len(entries) == 1 else f" in each of these {len(entries)} comparisons"
     reading = f"The difference in the {what} depends on {named}{each}."
     return f"{reading}{_elsewhere(entries, deciding)}"
@@ -248,7 +250,7 @@ def _nothing_shown(analysis: Analysis, entry: InteractionsResult, what: str) -> 
         least = entry["hyperparameters"][name]
         words += (
             f": the one with the smallest p-value, {text(name, 40)}, explains "
-            f"{exact_percent(max(0.0, least['explained'] or 0.0))} of its variance "
+            f"{exact_percent(max(0.0, least['explained'] or 0.0))} of the variance of its ranks "
             f"({p_words(least['p_adjusted'], _at_floor(entry, least))} after correction)"
         )
     pairs = int(analysis.pairs["configuration"].nunique())
@@ -289,7 +291,7 @@ def _notes(analysis: Analysis, entries: list[InteractionsResult]) -> Iterator[st
         holm = " by Holm" if len(pairs) > 1 else ""
         together = "; ".join(
             f"{text(' and '.join(each['hyperparameters']), 80)} explain {exact_percent(each['explained'])} of the "
-            f"variance of this difference beyond the sum of their effects ("
+            f"variance of the difference itself beyond the sum of their effects ("
             f"{p_words(each['p_adjusted'], at_floor(each['p_value'], PERMUTATIONS))}{holm})"
             for each in shown[:3]
         )
