@@ -84,11 +84,9 @@ def _caption(analysis: Analysis, bold: bool) -> str:
     over = plural(max(counts), noun) if len(counts) == 1 else f"{min(counts)} to {plural(max(counts), noun)}"
     each = "" if len(counts) == 1 else " per arm"
     tasks = f" on {plural(len(analysis.frames.tasks), 'task')}" if analysis.frames.tasks else ""
-    epoch = "" if analysis.study.single_epoch else f", judged at the {analysis.epoch} epoch"
+    epoch = "" if analysis.study.single_epoch else f" at the {analysis.epoch} epoch"
     ends = "; 95 % intervals in brackets" if analysis.frames.has_thresholds else ""
-    return " ".join(
-        [endings(analysis), f"The table is over {over}{each}{tasks}{epoch}{ends}.", *_what_scores(analysis, bold)]
-    )
+    return " ".join([endings(analysis), f"Table: {over}{each}{tasks}{epoch}{ends}.", *_what_scores(analysis, bold)])
 
 
 def _what_scores(analysis: Analysis, bold: bool) -> Iterator[str]:

@@ -184,7 +184,7 @@ def sides(compared: Comparisons) -> tuple[tuple[str, str], tuple[str, str]]:
 
 def _note(compared: Comparisons) -> str:
     """How to read the figure."""
-    parts = [f"Every difference is {compared.direction}.", f"Lines and brackets: {compared.interval}s."]
+    parts = [f"Differences: {compared.direction}, with {compared.interval}s."]
     if compared.margin is not None:
         size = f"{100 * compared.margin:g} points" if compared.unit == POINTS else f"{compared.margin:g}"
         parts.append(f"Shaded: the study's margin of equivalence, ±{size}.")
@@ -198,11 +198,17 @@ def _note(compared: Comparisons) -> str:
     if any(line.unit != compared.unit for line in compared.lines):
         parts.append("Numbers of single tasks are in the metric's own unit.")
     if compared.correction is not None:
-        parts.append(
-            f"Verdicts use p-values after {compared.correction}; intervals are not corrected, so an undecided one may "
-            "exclude 0."
-        )
+        apart = "" if not _exclude_zero(compared) else ", so an undecided one may exclude 0"
+        parts.append(f"Verdicts use {compared.correction}; intervals do not{apart}.")
     return " ".join(parts)
+
+
+def _exclude_zero(compared: Comparisons) -> bool:
+    """Whether the interval of an undecided comparison excludes 0."""
+    return any(
+        line.verdict == "undecided" and line.low is not None and line.high is not None and line.low * line.high > 0
+        for line in compared.lines
+    )
 
 
 def _undecided(compared: Comparisons) -> str:

@@ -15,6 +15,7 @@ import pytest
 from support.studies import results, store_url, write_study
 from support.trainables import wait_for
 
+from report.words import typeset
 from robustness.cli import main, make_parser
 from robustness.cli.interruption import interruptible, resume_line
 from robustness.errors import StoreError
@@ -175,7 +176,7 @@ def test_headline_and_report_come_from_one_reading_of_the_store(
     lines = capsys.readouterr().out.splitlines()
     assert "learned nothing in" in lines[0]
     assert lines[-1] == "report: simulated.html"
-    assert lines[0] in (tmp_path / "simulated.html").read_text(encoding="utf-8")
+    assert typeset(lines[0]) in (tmp_path / "simulated.html").read_text(encoding="utf-8")
 
 
 def test_a_second_sweep_of_a_study_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

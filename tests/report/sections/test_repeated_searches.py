@@ -19,6 +19,7 @@ from report.page import render
 from report.sections.configurations import configuration_table
 from report.sections.finals.entries import FinalComparison
 from report.sections.verdict import headline
+from report.words import typeset
 from robustness import metrics
 from robustness.cli.search_display import print_results
 from robustness.optimize.search import NOTHING, trial_of
@@ -124,7 +125,7 @@ def test_with_one_search_the_verdict_itself_says_that_it_is_about_these_models_o
     assert opening.startswith("radial reaches a test AUC of")
     assert opening.endswith(f"; {ONCE}.")
     assert headline(analysis).splitlines()[0] == opening
-    assert f'<p class="lead">{opening}</p>' in render(analysis)
+    assert f'<p class="lead">{typeset(opening)}</p>' in render(analysis)
     print_results(study, registered, analysis.results)
     assert capsys.readouterr().out.splitlines()[-1] == opening
 

@@ -14,6 +14,7 @@ from report.analysis import analyse
 from report.page import render
 from report.sections.sensitivity.levels import levels
 from report.sections.sensitivity.rates import NEAR
+from report.words import typeset
 from robustness.store import Store, open_store
 from robustness.trial import Trial
 
@@ -123,7 +124,7 @@ def test_importance_finds_what_decides_and_nothing_else(store: Store) -> None:
     assert sum(importance["radial"]["shares"].values()) == pytest.approx(1)
     share = importance["mfvi"]["hyperparameters"]["initial_rho"]["explained"]
     page = render(analysis)
-    assert f"mfvi: initial_rho {100 * share:.0f} %; radial: none." in page
+    assert typeset(f"mfvi: initial_rho {100 * share:.0f} %; radial: none.") in page
     assert "not distinguishable from no effect (p = 1)" in page
 
 
