@@ -68,7 +68,9 @@ def false_positives(studies: int, configurations: int, tasks: int, replicates: i
             outcomes = (scores > 0).astype(float)
             tested = stratified_test([Pairs(each[:, 0], each[:, 1], owners) for each in outcomes])
             by_fraction += tested is not None and tested.p_value < LEVEL
-            mean = stratified_mean([Pairs(e[:, 0], e[:, 1], owners) for e in scores], [float(e.std()) for e in scores])
+            # The unit of a task: each configuration of each arm counts once, by the mean of its replicates.
+            spreads = scores.reshape(tasks, configurations, replicates, 2).mean(axis=2).reshape(tasks, -1).std(axis=1)
+            mean = stratified_mean([Pairs(e[:, 0], e[:, 1], owners) for e in scores], spreads.tolist())
             by_score += mean is not None and mean[1].p_value is not None and mean[1].p_value < LEVEL
         yield Rates(model, by_fraction / studies, by_score / studies)
 
@@ -80,8 +82,9 @@ def unpaired_rate(model: str, studies: int, configurations: int, tasks: int, rep
     for _ in range(studies):
         scores = simulated(rng, model, tasks, 2 * configurations, replicates)
         arms = np.stack([scores[:, :configurations, :, 0], scores[:, configurations:, :, 1]])
-        scales = arms.std(axis=(0, 2, 3), ddof=1, keepdims=True)
-        first, second = ((arms - arms.mean(axis=(0, 2, 3), keepdims=True)) / scales).mean(axis=(1, 3))
+        own = arms.mean(axis=3)  # of a configuration on a task, over replicates
+        scales = own.std(axis=(0, 2), ddof=1, keepdims=True)
+        first, second = ((own - own.mean(axis=(0, 2), keepdims=True)) / scales).mean(axis=1)
         tested = score_test(first, second)
         found += tested is not None and tested.p_value is not None and tested.p_value < LEVEL
     return found / studies
